@@ -72,7 +72,7 @@ func usable(t *testing.T, s *storetest.Store, address string) {
 		PasswordHash: "$hash"}); err != nil {
 		t.Errorf("a new account: %v", err)
 	}
-	if open(t, address).QueryRowContext(ctx, `select 1 from settings where key = 'restored_at'`).Scan(new(int)) != nil {
+	if open(t, address).QueryRowContext(ctx, `select 1 from tenants where restored_at is not null`).Scan(new(int)) != nil {
 		t.Error("the database is not marked as restored")
 	}
 }

@@ -25,7 +25,7 @@ func TestInvoiceHistoryIsPaged(t *testing.T) {
 	created, err := s.tenant(t).CreateInvoice(t.Context(), draft("INV-1", "1"))
 	kit.Must(t, err)
 	call, _, err := s.tenant(t).BeginSubmission(t.Context(), created.ID,
-		store.Intent{Environment: "sandbox", LeaseDuration: time.Hour, QueryFirstLeaseDuration: time.Hour,
+		store.Intent{Environment: "sandbox", LeaseDuration: time.Hour,
 			Render: func(source store.Source) ([]byte, api.Faults, error) { return sentDocument(source.Draft) }})
 	kit.Must(t, err)
 	for n := range responses {

@@ -132,7 +132,7 @@ func (s *system) report(t testing.TB, invoiceID, text string) {
 	kit.Must(t, err)
 	reference := fmt.Sprintf("%s %s", text, invoiceID)
 	call, _, err := s.tenant(t).BeginSubmission(t.Context(), id,
-		store.Intent{Environment: "sandbox", LeaseDuration: time.Hour, QueryFirstLeaseDuration: time.Hour,
+		store.Intent{Environment: "sandbox", LeaseDuration: time.Hour,
 			Render: func(source store.Source) ([]byte, api.Faults, error) {
 				number := reference[len(reference)-36:] // numbers of submissions are given once
 				source.Draft.InvoiceNumber = &number

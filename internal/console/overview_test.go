@@ -75,7 +75,7 @@ func TestOverviewOfTrouble(t *testing.T) {
 		created, err := tenant.CreateInvoice(t.Context(), draft(number, "1"))
 		kit.Must(t, err)
 		call, _, err := tenant.BeginSubmission(t.Context(), created.ID,
-			store.Intent{Environment: "sandbox", LeaseDuration: time.Hour, QueryFirstLeaseDuration: time.Hour,
+			store.Intent{Environment: "sandbox", LeaseDuration: time.Hour,
 				Render: func(store.Source) ([]byte, api.Faults, error) { return []byte("{}"), nil, nil }})
 		kit.Must(t, err)
 		if page := v.get("/").body; tileFigure(page, "drafts") != "0" ||
@@ -84,7 +84,7 @@ func TestOverviewOfTrouble(t *testing.T) {
 		}
 		_, err = call.Record(t.Context(), func(s store.Submission, _ bool, _ time.Time) (store.Decision, error) {
 			return store.Decision{Outcome: api.OutcomeUnknown, States: s.States, FailureReason: "time-out <of> the provider",
-				KeepLease: true}, nil
+				KeepUntil: s.DueAt}, nil
 		})
 		kit.Must(t, err)
 	}

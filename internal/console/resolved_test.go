@@ -24,7 +24,7 @@ func TestContradictedInvoice(t *testing.T) {
 	begin := func() store.SubmissionLease {
 		t.Helper()
 		call, _, err := s.tenant(t).BeginSubmission(t.Context(), id,
-			store.Intent{Environment: "sandbox", LeaseDuration: time.Hour, QueryFirstLeaseDuration: time.Hour,
+			store.Intent{Environment: "sandbox", LeaseDuration: time.Hour,
 				Render: func(source store.Source) ([]byte, api.Faults, error) { return sentDocument(source.Draft) }})
 		kit.Must(t, err)
 		return call

@@ -59,7 +59,7 @@ func TestTabCounts(t *testing.T) {
 		wantTabs(t, f.tenant, 0, 1, 0, 0) // the call is under way
 		decide(t, call, func(s store.Submission, _ time.Time) store.Decision {
 			d := outcome(s, api.OutcomeUnknown)
-			d.KeepLease = true
+			d.KeepUntil = s.DueAt
 			return d
 		})
 		wantTabs(t, f.tenant, 0, 1, 0, 0)

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -159,30 +158,7 @@ func (t *Tenant) BeginCreditNoteSubmission(ctx context.Context, id ID,
 		begun, credited.Submission = true, current
 		return t.beginAudited(ctx, tx, sendable{invoice: &credited, note: &note}, intent, &lease)
 	})
-	if err != nil && t != nil && t.db != nil && t.db.database.ViolatedConstraint(err) == indexSubmissionNumber {
-		err = t.duplicateCreditNoteNumber(ctx, id)
-	}
-	return lease, begun, err
-}
-
-// duplicateCreditNoteNumber returns the error of a credit note whose number was taken by another one at the same time.
-func (t *Tenant) duplicateCreditNoteNumber(ctx context.Context, id ID) error {
-	return t.read(func(q querier) error {
-		note, err := t.creditNote(ctx, q, id)
-		if err != nil {
-			return err
-		}
-		var holder ID
-		err = q.QueryRowContext(ctx, `select credit_note_id from submissions where tenant_id = $1 and number = $2
-			and outcome in ('in_progress', 'acknowledged', 'unknown')`, t.id, creditNoteNumber+note.Number).Scan(&holder)
-		if errors.Is(err, sql.ErrNoRows) {
-			return ErrSubmissionInProgress // the winner was not sent: the caller may try again
-		}
-		if err != nil {
-			return err
-		}
-		return &DuplicateNumberError{CreditNote: holder}
-	})
+	return lease, begun, t.duplicateNumber(ctx, err, sendable{invoice: &lease.invoice, note: &lease.note})
 }
 
 // SubmittedCreditNote returns the credit note of a lease that [Tenant.BeginCreditNoteSubmission] returned, with a

@@ -256,12 +256,12 @@ func TestRestoredCreditNote(t *testing.T) {
 		_, err = f.MarkRestored(ctx)
 		kit.Must(t, err)
 		call := f.beginCredit(t, second.ID)
-		later, err := call.LaterReferences(ctx)
+		later, err := call.LostReferences(ctx)
 		kit.Must(t, err)
-		if !call.QueryFirst || len(later) != store.MaxLaterReferences || later[0].Ordinal != 2 {
-			t.Fatalf("query first %t, later references %v", call.QueryFirst, later)
+		if !call.Restored || len(later) != store.MaxLaterReferences || later[0].Ordinal != 2 {
+			t.Fatalf("query first %t, later references %v", call.Restored, later)
 		}
-		adopted, err := call.AdoptLater(ctx, later[0], time.Minute)
+		adopted, err := call.Adopt(ctx, later[0], time.Minute)
 		kit.Must(t, err)
 		recorded := recordOutcome(t, adopted, api.OutcomeRejected)
 		if recorded.CreditNote != second.ID || recorded.ID != later[0].ID || recorded.Ordinal != 2 ||

@@ -215,7 +215,7 @@ func (c company) create(t *testing.T, number string) store.Invoice {
 
 // intent renders a document with its reference and the invoice, which are all that these tests read.
 func intent() store.Intent {
-	return store.Intent{Environment: "sandbox", LeaseDuration: leaseDuration, QueryFirstLeaseDuration: 2 * leaseDuration,
+	return store.Intent{Environment: "sandbox", LeaseDuration: leaseDuration,
 		Render: func(source store.Source) ([]byte, api.Faults, error) {
 			text, err := jsonv2.Marshal(source.Draft, jsonv2.OmitZeroStructFields(true))
 			return fmt.Appendf(nil, `{"reference":%q,"invoice":%s}`, source.Reference, text), nil, err

@@ -112,7 +112,7 @@ func TestAttentionCreditNotes(t *testing.T) {
 		}
 		decide(t, sent, func(s store.Submission, _ time.Time) store.Decision {
 			d := outcome(s, api.OutcomeUnknown)
-			d.KeepLease = true
+			d.KeepUntil = s.DueAt
 			return d
 		})
 		want("an unknown outcome", 0)

@@ -49,8 +49,8 @@ func (f *fixture) workOperations(db *store.DB, rows *planRows) []operation {
 			_, err := submissions[unknown].BeginResend(ctx, leaseDuration)
 			return err
 		}},
-		{name: "LaterReferences", run: func(ctx context.Context) error {
-			_, err := submissions[0].LaterReferences(ctx)
+		{name: "LostReferences", run: func(ctx context.Context) error {
+			_, err := submissions[0].LostReferences(ctx)
 			return err
 		}},
 		{name: "DuePurchaseQueues", uses: "purchase_syncs_due",

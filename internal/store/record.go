@@ -37,13 +37,12 @@ type Decision struct {
 	// evidence.
 	States      invoice.States
 	WriteStates []invoice.Dimension
-	// PollWait and DueAt say when to poll again; a nil DueAt means never. They are ignored if the lease is lost. KeepLease
-	// keeps the lease for the caller's next step instead.
-	PollWait  time.Duration
-	DueAt     *time.Time
-	KeepLease bool
-	// RenewedUntil is when a kept lease ends; nil if it is not renewed.
-	RenewedUntil *time.Time
+	// PollWait and DueAt say when to poll again; a nil DueAt means never. They are ignored if the lease is lost.
+	PollWait time.Duration
+	DueAt    *time.Time
+	// KeepUntil is when the lease ends that the caller keeps for the next step; nil to release it. It is ignored if the
+	// lease is lost.
+	KeepUntil *time.Time
 	// FailureReason says why the response shows a failing connection, "" if it shows a working one. RetryAfter is the wait
 	// that the provider asked for. Both apply to the connection even if the lease is lost.
 	FailureReason string
@@ -65,6 +64,11 @@ func (s *Submission) Unchanged() Decision {
 // Record locks the submission, calls decide with it and commits the decision in the same transaction: evidence, states,
 // outcome, events and deliveries. held says whether the caller still has the lease. If not, the response is still
 // recorded, but the schedule belongs to the worker that has the lease.
+//
+// It locks the invoice before its submission, and decides only then, so that two responses are merged one after the
+// other, each with what the one before has left. The circuit breaker of the connection comes next, because its row is
+// shared by all submissions of the connection; what the decision changes is last. See [Tenant.writeDecision] for the
+// order of that.
 func (l SubmissionLease) Record(ctx context.Context,
 	decide func(s Submission, held bool, now time.Time) (Decision, error)) (Submission, error) {
 	t := l.Tenant //planted:event-outside-the-transaction
@@ -87,6 +91,7 @@ func (l SubmissionLease) Record(ctx context.Context,
 			return err
 		}
 		after = s
+		after.held = held
 		return nil
 	})
 	if err == nil && turned != nil {
@@ -129,33 +134,30 @@ func (t *Tenant) lockInvoice(ctx context.Context, tx *tx, id ID) error {
 		t.db.dialect.ForUpdate(), t.id, id).Scan(&version)
 }
 
-// writeDecision writes a decision and updates s.
+// writeDecision writes a decision and updates s. The order matters:
+//
+//  1. Verify the seal of the row as it was read: nothing is added to a row that somebody has altered.
+//  2. Prepare the events, which takes their positions: the evidence names their digests.
+//  3. Append the evidence: the states refer to it.
+//  4. Write the states, then apply outcome, schedule and lease to s: the events have the states of before and after.
+//  5. Seal the row as it is now, and write it.
+//  6. Write the document's version, then the events and their deliveries.
 func (t *Tenant) writeDecision(ctx context.Context, tx *tx, s *Submission, d Decision, held bool) error {
 	now := tx.Now()
 	next, err := t.verifySeal(ctx, tx, s)
 	if err != nil {
 		return err
 	}
-	changed := s.Outcome != d.Outcome || len(d.WriteStates) > 0
+	changed := s.Outcome != d.Outcome || len(d.WriteStates) > 0 || d.Contradicts
 	tx.noticeRejection(t.account, s, &d)
 	tx.use(t.id, d.usage(s))
 	emitted, err := prepareEvents(ctx, tx, t, now, d.Events, api.ResourceSubmission, s.ID, s.payload(d.States))
 	if err != nil {
 		return err
 	}
-	var evidence ID
-	switch {
-	case d.Evidence != nil:
-		for _, earlier := range d.Earlier {
-			if _, err := t.appendEvidence(ctx, tx, s, earlier, now, next.subject, nil); err != nil {
-				return err
-			}
-		}
-		if evidence, err = t.appendEvidence(ctx, tx, s, *d.Evidence, now, next.subject, emitted.digests); err != nil {
-			return err
-		}
-	case len(d.Events) > 0 || len(d.WriteStates) > 0 || d.Contradicts:
-		return errNoEvidence
+	evidence, err := t.writeEvidence(ctx, tx, s, d, next.subject, emitted.digests)
+	if err != nil {
+		return err
 	}
 	if err := t.writeStates(ctx, tx, s, d, evidence, now); err != nil {
 		return err
@@ -164,7 +166,6 @@ func (t *Tenant) writeDecision(ctx context.Context, tx *tx, s *Submission, d Dec
 		tx.notify(WorkSubmissions) // the workers must learn when it is due
 	}
 	if d.Contradicts {
-		changed = true
 		if err := t.recordContradiction(ctx, tx, s, now); err != nil {
 			return err
 		}
@@ -172,15 +173,7 @@ func (t *Tenant) writeDecision(ctx context.Context, tx *tx, s *Submission, d Dec
 	if err := t.sealAs(s, next); err != nil {
 		return err
 	}
-	if err := tx.ExecDeferred(ctx,
-		`update submissions set outcome = $3, provider_reference = $4, sequence = $5, last_checked_at = $6,
-		last_status = $7, last_sha256 = $8, poll_wait = $9, missing_since = $10, missing_count = $11, terminal_at = $12,
-		evidence_count = $13, evidence_head = $14, due_at = $15, lease = $16, next_check_at = $17,
-		evidence_seal = $18, sent_at = $19, resend = $20 where tenant_id = $1 and id = $2`,
-		t.id, s.ID, storedOutcome(s.Outcome), s.ProviderReference, s.Sequence, microsOrNil(s.LastCheckedAt), s.LastStatus,
-		s.LastSHA256[:], s.PollWait.Microseconds(), microsOrNil(s.MissingSince), s.MissingCount, microsOrNil(s.TerminalAt),
-		s.Evidence, s.head, microsOrNil(s.DueAt), s.fencingToken, microsOrNil(s.NextCheckAt), s.sealed, micros(s.SentAt),
-		s.resend()); err != nil {
+	if err := t.writeRecorded(ctx, tx, s); err != nil {
 		return err
 	}
 	if changed {
@@ -190,6 +183,38 @@ func (t *Tenant) writeDecision(ctx context.Context, tx *tx, s *Submission, d Dec
 		}
 	}
 	return emitted.write(ctx, tx)
+}
+
+// writeEvidence appends the responses of a decision to the chain of a submission, and returns the last entry, which
+// the states refer to. document is the digest of the document that was sent; events are those of the events that follow
+// from the last response. It returns errNoEvidence if anything follows from a decision without a response.
+func (t *Tenant) writeEvidence(ctx context.Context, tx *tx, s *Submission, d Decision, document [32]byte,
+	events []byte) (last ID, err error) {
+	if d.Evidence == nil {
+		if len(d.Events) > 0 || len(d.WriteStates) > 0 || d.Contradicts {
+			return last, errNoEvidence
+		}
+		return last, nil
+	}
+	for _, earlier := range d.Earlier {
+		if _, err := t.appendEvidence(ctx, tx, s, earlier, tx.Now(), document, nil); err != nil {
+			return last, err
+		}
+	}
+	return t.appendEvidence(ctx, tx, s, *d.Evidence, tx.Now(), document, events)
+}
+
+// writeRecorded writes the columns of a submission that a decision changes.
+func (t *Tenant) writeRecorded(ctx context.Context, tx *tx, s *Submission) error {
+	return tx.ExecDeferred(ctx,
+		`update submissions set outcome = $3, provider_reference = $4, sequence = $5, last_checked_at = $6,
+		last_status = $7, last_sha256 = $8, poll_wait = $9, missing_since = $10, missing_count = $11, terminal_at = $12,
+		evidence_count = $13, evidence_head = $14, due_at = $15, lease = $16, next_check_at = $17,
+		evidence_seal = $18, sent_at = $19, resend = $20 where tenant_id = $1 and id = $2`,
+		t.id, s.ID, storedOutcome(s.Outcome), s.ProviderReference, s.Sequence, microsOrNil(s.LastCheckedAt), s.LastStatus,
+		s.LastSHA256[:], s.PollWait.Microseconds(), microsOrNil(s.MissingSince), s.MissingCount, microsOrNil(s.TerminalAt),
+		s.Evidence, s.head, microsOrNil(s.DueAt), s.fencingToken, microsOrNil(s.NextCheckAt), s.sealed, micros(s.SentAt),
+		s.resend())
 }
 
 // payload returns the payload of an event about a submission with the given states.
@@ -229,14 +254,14 @@ func (s *Submission) applyDecision(d Decision, now time.Time, held bool) (schedu
 	if d.Responded {
 		s.LastCheckedAt, s.LastStatus, s.LastSHA256 = &now, d.LastStatus, d.LastSHA256
 	}
-	released := held && !d.KeepLease
+	released := held && d.KeepUntil == nil
 	// If polling has ended, nobody holds a lease, and a late response may open a state again: its schedule applies.
 	scheduled = released || !held && s.NextCheckAt == nil
 	if scheduled {
 		s.PollWait, s.DueAt, s.NextCheckAt = d.PollWait, d.DueAt, d.DueAt
 	}
-	if held && d.KeepLease && d.RenewedUntil != nil {
-		s.DueAt, s.NextCheckAt = d.RenewedUntil, d.RenewedUntil
+	if held && d.KeepUntil != nil {
+		s.DueAt, s.NextCheckAt = d.KeepUntil, d.KeepUntil
 	}
 	if released {
 		s.ResendOrdered, s.ResendUnderWay = d.ResendOrdered, false

@@ -234,7 +234,9 @@ func TestKeepLease(t *testing.T) {
 					t.Errorf("held %v, want %v", held, want)
 				}
 				d := outcome(s, api.OutcomeUnknown)
-				d.KeepLease = s.Outcome == api.OutcomeInProgress
+				if s.Outcome == api.OutcomeInProgress {
+					d.KeepUntil = s.DueAt
+				}
 				return d, nil
 			})
 			kit.Must(t, err)

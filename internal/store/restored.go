@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -19,7 +20,7 @@ const MaxLaterReferences = 4
 //   - Every open submission becomes due, so that it is polled.
 //   - Earlier responses that a document is missing no longer count, and administrators must order resends again.
 //   - No document of an existing invoice is sent before the provider was asked for it (see
-//     [SubmissionLease.QueryFirst]). The row of each tenant says so, because a submission reads that row in any case.
+//     [SubmissionLease.Restored]). The row of each tenant says so, because a submission reads that row in any case.
 //   - Every token is revoked, because it may have been revoked after the backup. For the same reason every link for a
 //     new password ends.
 //   - E-mails and notices that were still to be sent end, because they may have been sent after the backup, and their
@@ -37,11 +38,6 @@ func (db *DB) MarkRestored(ctx context.Context) (open int64, err error) {
 func (db *DB) markRestored(ctx context.Context, details map[string]string) (open int64, err error) {
 	err = db.write(ctx, "record restore", func(ctx context.Context, t *tx) error {
 		now := micros(t.Now())
-		if _, err := t.Exec(ctx,
-			`insert into settings (key, value) values ($1, $2) on conflict (key) do update set value = excluded.value`,
-			"restored_at", strconv.FormatInt(now, 10)); err != nil { // servers of an earlier release read the setting
-			return err
-		}
 		if open, err = t.Exec(ctx,
 			`update submissions set due_at = $1, next_check_at = $1, lease = lease + 1 where due_at is not null`,
 			now); err != nil {
@@ -105,41 +101,50 @@ func (t *tx) discardMissingProofs(ctx context.Context) error {
 	return nil
 }
 
-// LaterReference is a reference under which an invoice or a credit note may have been submitted after the backup that
+// LostReference is a reference under which an invoice or a credit note may have been submitted after the backup that
 // was restored.
-type LaterReference struct {
+type LostReference struct {
 	ID      ID
 	Ordinal int64
+	// Earlier says that it comes before the reference of the submission: the database has a document of it, which may be
+	// another one than is sent now, and cannot be adopted.
+	Earlier bool
 }
 
-// LaterReferences returns the references after the submission's own that must be queried before the submission is sent.
+// LostReferences returns the references beside the submission's own under which the provider may have the document:
+// those of earlier submissions that it had not received when the backup was made, and the next [MaxLaterReferences].
 // There are none unless the database was restored after the invoice or the credit note was created.
-func (l SubmissionLease) LaterReferences(ctx context.Context) ([]LaterReference, error) {
-	var older bool
-	err := l.Tenant.read(func(q querier) error {
-		if note := l.Submission.CreditNote; !note.IsZero() {
-			return q.QueryRowContext(ctx, `select exists (select 1 from tenants t join credit_notes n on n.tenant_id = t.id
-				where t.id = $1 and n.tenant_id = $1 and n.id = $2 and t.restored_at >= n.created_at)`, l.Tenant.id, note).Scan(&older)
-		}
-		return q.QueryRowContext(ctx, `select exists (select 1 from tenants t join invoices i on i.tenant_id = t.id
-			where t.id = $1 and i.tenant_id = $1 and i.id = $2 and t.restored_at >= i.created_at)`, l.Tenant.id, l.Submission.Invoice).Scan(&older)
+func (l SubmissionLease) LostReferences(ctx context.Context) ([]LostReference, error) {
+	var ordinals []int64
+	err := l.Tenant.read(func(q querier) (err error) {
+		ordinals, err = collect(ctx, q, scanValue[int64], `select coalesce(credit_note_ordinal, ordinal) as n from submissions
+			where tenant_id = $1 and invoice_id = $2 and coalesce(credit_note_id, invoice_id) = $3 and (outcome = 'not_sent' or id = $4)
+			and exists (select 1 from tenants where id = $1 and restored_at >= coalesce(
+				(select created_at from credit_notes where tenant_id = $1 and id = $3),
+				(select created_at from invoices where tenant_id = $1 and id = $3))) order by n`,
+			l.Tenant.id, l.Submission.Invoice, l.Submission.subject(), l.Submission.ID)
+		return err
 	})
-	if err != nil || !older {
+	if err != nil || len(ordinals) == 0 {
 		return nil, err
 	}
-	out := make([]LaterReference, MaxLaterReferences)
-	for n := range out {
-		ordinal := l.Submission.Ordinal + 1 + int64(n)
-		out[n] = LaterReference{ID: reference(l.Tenant.id, l.Submission.subject(), ordinal), Ordinal: ordinal}
+	for n := range int64(MaxLaterReferences) {
+		ordinals = append(ordinals, l.Submission.Ordinal+1+n)
+	}
+	ordinals = slices.DeleteFunc(ordinals, func(ordinal int64) bool { return ordinal == l.Submission.Ordinal })
+	out := make([]LostReference, len(ordinals))
+	for n, ordinal := range ordinals {
+		out[n] = LostReference{ID: reference(l.Tenant.id, l.Submission.subject(), ordinal), Ordinal: ordinal,
+			Earlier: ordinal < l.Submission.Ordinal}
 	}
 	return out, nil
 }
 
-// AdoptLater replaces this submission, which the provider does not know, by one under a later reference, which it
-// knows. The outcome of the new submission is unknown until the caller has looked it up under the new lease. AdoptLater
-// returns [ErrLeaseLost] if another worker has the lease.
-func (l SubmissionLease) AdoptLater(ctx context.Context, known LaterReference,
-	lease time.Duration) (SubmissionLease, error) {
+// Adopt replaces this submission, which the provider does not know, by one under a later reference, which it knows. The
+// outcome of the new submission is unknown until the caller has looked it up under the new lease. Adopt returns
+// [ErrLeaseLost] if another worker has the lease.
+func (l SubmissionLease) Adopt(ctx context.Context, known LostReference,
+	duration time.Duration) (SubmissionLease, error) {
 	t := l.Tenant
 	err := t.write(ctx, "adopt submission", func(ctx context.Context, tx *tx) error {
 		was, err := t.lockCounted(ctx, tx, l.Submission.Invoice)
@@ -167,7 +172,7 @@ func (l SubmissionLease) AdoptLater(ctx context.Context, known LaterReference,
 			return err
 		}
 		now := tx.Now()
-		due := now.Add(lease)
+		due := now.Add(duration)
 		adopted := Submission{ID: known.ID, Ordinal: known.Ordinal, Invoice: s.Invoice, CreditNote: s.CreditNote,
 			Connection: s.Connection, Number: s.Number, InvoiceNumber: s.InvoiceNumber, Outcome: api.OutcomeUnknown,
 			AttemptedAt: s.AttemptedAt, SentAt: s.AttemptedAt, Current: true, DueAt: &due, NextCheckAt: &due, fencingToken: 1,

@@ -76,13 +76,10 @@ func TestRestored(t *testing.T) {
 		}
 		f.Clock.Advance(time.Second)
 		older, younger := f.begin(t, drafted.ID), f.submit(t, "INV-4")
-		if !older.QueryFirst || younger.QueryFirst {
-			t.Errorf("looked up first: %v of before, %v of afterwards", older.QueryFirst, younger.QueryFirst)
+		if !older.Restored || younger.Restored {
+			t.Errorf("looked up first: %v of before, %v of afterwards", older.Restored, younger.Restored)
 		}
-		if !older.Submission.DueAt.Equal(f.Clock.Now().Add(2 * leaseDuration)) {
-			t.Errorf("leased until %v", older.Submission.DueAt)
-		}
-		if none, err := younger.LaterReferences(ctx); err != nil || len(none) != 0 {
+		if none, err := younger.LostReferences(ctx); err != nil || len(none) != 0 {
 			t.Errorf("%v, %v", none, err)
 		}
 	})
@@ -99,9 +96,9 @@ func TestRestoredBeforeUpgrade(t *testing.T) {
 		migration, err := os.ReadFile("schema/0026_restored.sql")
 		kit.Must(t, err)
 		f.exec(t, regexp.MustCompile(`(?m)^update .*;$`).FindString(string(migration)))
-		if older, younger := f.begin(t, created.ID), f.submit(t, "INV-2"); !older.QueryFirst || younger.QueryFirst {
-			t.Errorf("QueryFirst of an invoice from before the restore is %v, of a later invoice %v; want true, false",
-				older.QueryFirst, younger.QueryFirst)
+		if older, younger := f.begin(t, created.ID), f.submit(t, "INV-2"); !older.Restored || younger.Restored {
+			t.Errorf("Restored of an invoice from before the restore is %v, of a later invoice %v; want true, false",
+				older.Restored, younger.Restored)
 		}
 	})
 }
@@ -121,33 +118,33 @@ func TestRestoredMarksAllOrNothing(t *testing.T) {
 		_, err = f.raw.ExecContext(t.Context(), `alter table audit_elsewhere rename to audit`)
 		kit.Must(t, err)
 		second := f.create(t, "INV-2")
-		if begun := f.begin(t, first.ID); begun.QueryFirst {
+		if begun := f.begin(t, first.ID); begun.Restored {
 			t.Error("the interrupted command has marked the company")
 		}
 		_, err = f.MarkRestored(t.Context())
 		kit.Must(t, err)
-		if begun := f.begin(t, second.ID); !begun.QueryFirst {
+		if begun := f.begin(t, second.ID); !begun.Restored {
 			t.Error("the repeated command has not marked the company")
 		}
 	})
 }
 
-// TestAdoptLater: the submission that the provider knows under a later reference replaces the one that was begun, and
+// TestAdopt: the submission that the provider knows under a later reference replaces the one that was begun, and
 // is looked up. The next submission of the invoice comes after it.
-func TestAdoptLater(t *testing.T) {
+func TestAdopt(t *testing.T) {
 	forEachStore(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		created := f.create(t, "INV-1")
 		_, err := f.MarkRestored(ctx)
 		kit.Must(t, err)
 		begun := f.begin(t, created.ID)
-		all, err := begun.LaterReferences(ctx)
+		all, err := begun.LostReferences(ctx)
 		kit.Must(t, err)
 		if len(all) != store.MaxLaterReferences || all[1].Ordinal != 3 ||
-			slices.ContainsFunc(all, func(s store.LaterReference) bool { return s.ID == begun.Submission.ID }) {
+			slices.ContainsFunc(all, func(s store.LostReference) bool { return s.ID == begun.Submission.ID }) {
 			t.Fatalf("%+v", all)
 		}
-		adopted, err := begun.AdoptLater(ctx, all[1], time.Minute)
+		adopted, err := begun.Adopt(ctx, all[1], time.Minute)
 		kit.Must(t, err)
 		kept, err := f.tenant.Submission(ctx, all[1].ID)
 		kit.Must(t, err)
@@ -161,7 +158,7 @@ func TestAdoptLater(t *testing.T) {
 		if counted, drafts := f.used(t, store.QuotaDrafts), f.drafts(t); counted != drafts {
 			t.Errorf("%d drafts are counted, and there are %d", counted, drafts)
 		}
-		_, err = begun.AdoptLater(ctx, all[2], time.Minute)
+		_, err = begun.Adopt(ctx, all[2], time.Minute)
 		wantErr(t, err, store.ErrLeaseLost)
 		record(t, adopted, allFour("accepted", true))
 		invoice, err := f.tenant.Invoice(ctx, created.ID)
@@ -169,6 +166,33 @@ func TestAdoptLater(t *testing.T) {
 		if history, err := view.Of(f.tenant).SubmissionHistory(ctx, view.OfInvoice(created.ID), 1, 10); err != nil ||
 			history.Total != 1 || invoice.Submission == nil || invoice.Submission.ID != all[1].ID {
 			t.Errorf("history %v, %v", history, err)
+		}
+	})
+}
+
+// TestLostReferences checks that the provider is asked about submissions that it had not received when the backup was
+// made, too, although the draft has got another reference since.
+func TestLostReferences(t *testing.T) {
+	forEachStore(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		created := f.create(t, "INV-1")
+		first := f.begin(t, created.ID)
+		decide(t, first, func(s store.Submission, now time.Time) store.Decision {
+			d := reported(s, now, nil)
+			d.Outcome, d.DueAt = store.OutcomeNotSent, nil
+			return d
+		})
+		_, err := f.MarkRestored(ctx)
+		kit.Must(t, err)
+		_, err = f.tenant.UpdateInvoice(ctx, created.ID, func(int64) bool { return true },
+			func([]byte) (api.Draft, error) { return *draft("INV-2"), nil })
+		kit.Must(t, err)
+		begun := f.begin(t, created.ID)
+		lost, err := begun.LostReferences(ctx)
+		kit.Must(t, err)
+		if begun.Submission.Ordinal != 2 || len(lost) != 1+store.MaxLaterReferences ||
+			lost[0] != (store.LostReference{ID: first.Submission.ID, Ordinal: 1, Earlier: true}) || lost[1].Ordinal != 3 {
+			t.Fatalf("%+v", lost)
 		}
 	})
 }

@@ -57,9 +57,11 @@ type Submission struct {
 	tenant       ID
 	fencingToken int64
 	head         []byte
-	// version and updatedAt are those of the invoice after [SubmissionLease.Record]; zero elsewhere.
+	// version and updatedAt are those of the invoice after [SubmissionLease.Record], and held says that the caller had the
+	// lease until then; zero elsewhere.
 	version   int64
 	updatedAt time.Time
+	held      bool
 	// counted is what the invoice is counted as, in a transaction that has locked it; see [Tenant.touch].
 	counted counted
 
@@ -250,9 +252,8 @@ type Intent struct {
 	Release string
 	// Render returns the exact document for the provider, or what is missing. It is a pure function.
 	Render func(Source) (document []byte, missing api.Faults, err error)
-	// LeaseDuration is how long the caller may take before the submission is polled. QueryFirstLeaseDuration is the same
-	// for a lease with [SubmissionLease.QueryFirst].
-	LeaseDuration, QueryFirstLeaseDuration time.Duration
+	// LeaseDuration is how long the caller may take before the submission is polled.
+	LeaseDuration time.Duration
 }
 
 // Source is what the document of a submission is made of.
@@ -277,10 +278,9 @@ type SubmissionLease struct {
 	Connection Connection
 	// Document holds the exact bytes to send; nil if its status is only queried.
 	Document []byte
-
-	// QueryFirst says that this database was restored from a backup after the invoice was created. The provider may have
-	// its document and its status must be queried before anything is sent.
-	QueryFirst bool
+	// Restored says that this database was restored from a backup after the invoice or the credit note was created, so
+	// that the provider may have its document already. [Tenant.BeginSubmission] sets it.
+	Restored bool
 
 	isProbe bool       // this is the one call to a connection whose circuit breaker is open
 	invoice Invoice    // as BeginSubmission left it
@@ -299,11 +299,20 @@ func (l SubmissionLease) Submitted(s Submission) Invoice {
 }
 
 // Kept reports whether the lease was kept by [SubmissionLease.Record], which returned s.
-func (l SubmissionLease) Kept(s Submission) bool { return s.fencingToken == l.Submission.fencingToken }
+func (l SubmissionLease) Kept(s Submission) bool {
+	return s.held && s.fencingToken == l.Submission.fencingToken
+}
+
+// Released returns the lease after [SubmissionLease.Record] has released it and returned s. ok is false if the caller
+// had lost it. [SubmissionLease.BeginResend] takes it again, unless another worker is faster.
+func (l SubmissionLease) Released(s Submission) (released SubmissionLease, ok bool) {
+	l.Submission = s
+	return l, s.held
+}
 
 // BeginResend commits the intent to send a submission again under its reference, before a byte leaves. It discards
 // earlier responses that the document is missing. An administrator's order is used up, unless the provider does not
-// receive the resend. BeginResend returns [ErrLeaseLost] if another worker has the lease.
+// receive the resend. BeginResend returns [ErrLeaseLost] if another worker has had the lease since l.
 func (l SubmissionLease) BeginResend(ctx context.Context, duration time.Duration) (SubmissionLease, error) {
 	t := l.Tenant
 	err := t.write(ctx, "begin resend", func(ctx context.Context, tx *tx) error {

@@ -31,10 +31,7 @@ func (t *Tenant) BeginSubmission(ctx context.Context, invoiceID ID,
 		lease.invoice = found
 		return t.beginAudited(ctx, tx, sendable{invoice: &found}, intent, &lease)
 	})
-	if err != nil && t != nil && t.db != nil && t.db.database.ViolatedConstraint(err) == indexSubmissionNumber {
-		err = t.duplicateNumber(ctx, invoiceID)
-	}
-	return lease, begun, err
+	return lease, begun, t.duplicateNumber(ctx, err, sendable{invoice: &lease.invoice})
 }
 
 // sendable is what is submitted: an invoice, or a credit note of it.
@@ -137,11 +134,7 @@ func (t *Tenant) begin(ctx context.Context, tx *tx, d sendable, intent Intent, l
 	s.Connection, s.Number, s.InvoiceNumber = lease.Connection.ID, d.number(), *d.invoice.Draft.InvoiceNumber
 	previousIntent := s.AttemptedAt
 	s.Outcome, s.AttemptedAt, s.SentAt, s.Current = api.OutcomeInProgress, now, now, true
-	duration := intent.LeaseDuration
-	if lease.QueryFirst = p.queryFirst; lease.QueryFirst {
-		duration = intent.QueryFirstLeaseDuration
-	}
-	s.DueAt, s.PollWait = new(now.Add(duration)), 0 //planted:no-poll-after-a-crash
+	s.DueAt, s.PollWait = new(now.Add(intent.LeaseDuration)), 0 //planted:no-poll-after-a-crash
 	s.NextCheckAt = s.DueAt
 	s.fencingToken++
 	if before != nil {
@@ -152,7 +145,7 @@ func (t *Tenant) begin(ctx context.Context, tx *tx, d sendable, intent Intent, l
 	if err != nil {
 		return err
 	}
-	lease.Submission, lease.Document = s, document
+	lease.Submission, lease.Document, lease.Restored = s, document, p.restored
 	return t.touch(ctx, tx, &s, now)
 }
 
@@ -198,7 +191,7 @@ type submissionPreconditions struct {
 	account     Account
 	lastOrdinal int64 // ordinal of its last submission, 0 before the first
 	hasUnsent   bool  // the provider did not receive the last one, which can be restarted
-	queryFirst  bool  // the database was restored from a backup after it was created
+	restored    bool  // the database was restored from a backup after it was created
 	// numberHolder is the invoice, or the credit note, that was submitted with the same number, if any. It is the document
 	// itself if the provider has reported a document of it that an administrator had resolved by rejecting it.
 	numberHolder ID
@@ -221,7 +214,7 @@ func (t *Tenant) readPreconditions(ctx context.Context, q querier, d sendable) (
 	}
 	account, err := scanAccount(q.QueryRowContext(ctx, query, t.account, t.id, d.id(), d.storedNumber(),
 		micros(createdAt)),
-		&p.lastOrdinal, &p.hasUnsent, &p.queryFirst, &holder)
+		&p.lastOrdinal, &p.hasUnsent, &p.restored, &holder)
 	p.account, p.numberHolder = account, holder.V //planted:number-checked-across-tenants
 	return p, err
 }
@@ -276,19 +269,22 @@ func (t *Tenant) touch(ctx context.Context, tx *tx, s *Submission, now time.Time
 		where tenant_id = $1 and id = $2`, t.id, s.Invoice, micros(now), after.category, after.text())
 }
 
-// duplicateNumber returns the error of an invoice whose number was taken by another one at the same time.
-func (t *Tenant) duplicateNumber(ctx context.Context, invoiceID ID) error {
+// duplicateNumber replaces err, if it says that the number of d was taken by another document at the same time, by the
+// error that names it.
+func (t *Tenant) duplicateNumber(ctx context.Context, err error, d sendable) error {
+	if err == nil || t == nil || t.db == nil || t.db.database.ViolatedConstraint(err) != indexSubmissionNumber {
+		return err
+	}
 	return t.read(func(q querier) error {
 		var holder ID
-		err := q.QueryRowContext(ctx,
-			`select s.invoice_id from invoices i join submissions s on s.tenant_id = i.tenant_id and s.number = i.number
-			where i.tenant_id = $1 and i.id = $2 and s.outcome in ('in_progress', 'acknowledged', 'unknown')`, t.id, invoiceID).Scan(&holder)
+		err := q.QueryRowContext(ctx, `select coalesce(credit_note_id, invoice_id) from submissions where tenant_id = $1 and number = $2
+			and outcome in ('in_progress', 'acknowledged', 'unknown')`, t.id, d.storedNumber()).Scan(&holder)
 		if errors.Is(err, sql.ErrNoRows) {
-			return ErrSubmissionInProgress // the winner has become a draft again: the caller may try again
+			return ErrSubmissionInProgress // the winner was not sent: the caller may try again
 		}
 		if err != nil {
 			return err
 		}
-		return &DuplicateNumberError{Invoice: holder}
+		return d.duplicate(holder)
 	})
 }

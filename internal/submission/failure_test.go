@@ -95,8 +95,7 @@ func TestResendFollowsAStatusQuery(t *testing.T) {
 		"429":              {provider.Response{Kind: provider.Refused, HTTPStatus: 429}, false, false},
 		"nothing":          {provider.Response{Kind: provider.Ambiguous, ErrorClass: provider.ClassTimeout}, false, false},
 	} {
-		r := providerResponse{Response: c.response, call: callStatus, profile: provider.Profile{Idempotent: true},
-			resendFollows: true}
+		r := providerResponse{Response: c.response, call: callStatus, profile: provider.Profile{Idempotent: true}}
 		if got := r.allowsResend(proven); got != c.proven {
 			t.Errorf("%s: sent again %v", name, got)
 		}
@@ -148,30 +147,16 @@ func TestResponseIsAsOldAsItsCall(t *testing.T) {
 	}
 }
 
-// TestQueryFirst checks that before anything is sent, a response that there is no such document keeps the lease for the
-// submit call. After every other response without a report the outcome is unknown.
-func TestQueryFirst(t *testing.T) {
-	for name, c := range map[string]struct {
-		response provider.Response
-		held     bool
-		want     api.Outcome
-		keep     bool
-	}{
-		"no such document": {provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404}, true, api.OutcomeInProgress,
-			true},
-		"lease lost": {provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404}, false, api.OutcomeUnknown,
-			false},
-		"known": {reported(open(), "rejected", 1, nil), true, api.OutcomeRejected, false},
-		"not reached": {provider.Response{Kind: provider.NotSent, ErrorClass: provider.ClassConnect}, true,
-			api.OutcomeUnknown, false},
-		"429": {provider.Response{Kind: provider.Refused, HTTPStatus: 429}, true, api.OutcomeUnknown, false},
-	} {
-		r := providerResponse{Response: c.response, call: callStatus,
-			profile: provider.Profile{Vocabulary: provider.ProtocolVocabulary()}, timeout: timeout, polling: polling,
-			sendFollows: true}
-		d, err := r.decide(open(), c.held, began)
-		if err != nil || d.Outcome != c.want || d.KeepLease != c.keep {
-			t.Errorf("%s: outcome %s, lease kept %v, %v", name, d.Outcome, d.KeepLease, err)
+// TestRetain checks that what a provider says before anything is sent is kept as evidence and keeps the lease, if the
+// caller still has it. Nothing else follows from it.
+func TestRetain(t *testing.T) {
+	missing := provider.Response{Kind: provider.UnknownReference, HTTPStatus: 404, Body: []byte("{}")}
+	for held, want := range map[bool]api.Outcome{true: api.OutcomeInProgress, false: api.OutcomeUnknown} {
+		r := providerResponse{Response: missing, call: callStatus, timeout: timeout, polling: polling,
+			stepTimeout: time.Minute}
+		d, err := r.retain(open(), held, began)
+		if err != nil || d.Outcome != want || d.Evidence == nil || (d.KeepUntil != nil) != held || len(d.WriteStates) > 0 {
+			t.Errorf("held %v: %+v, %v", held, d, err)
 		}
 	}
 }

@@ -37,14 +37,8 @@ type providerResponse struct {
 	connectionAltered bool
 	timeout           time.Duration
 	polling           Polling
-	// resendFollows keeps the lease if the response allows a resend, because the caller sends the document again next.
-	resendFollows bool
-	// sendFollows says that nothing was sent yet. It keeps the lease if the provider has no such document, because the
-	// caller sends the document next.
-	sendFollows bool
-	// stepFollows says that the caller takes the step that the response asks for, and stepTimeout how long it may take. It
-	// keeps the lease.
-	stepFollows bool
+	// stepTimeout is how long the step that the response asks for may take, which the caller takes next under the lease
+	// that it has; 0 if the caller takes none.
 	stepTimeout time.Duration
 }
 
@@ -67,7 +61,7 @@ func (r providerResponse) decide(s store.Submission, held bool, now time.Time) (
 			// body is stored again.
 			d.Evidence = r.newEvidence(report, true)
 		}
-	} else if !r.provedAbsent(s, held) && !continues {
+	} else if !continues {
 		r.decideWithoutReport(&d, s, held) //planted:state-from-http-status
 	}
 	if readable && report.Status == invoice.Unsent && !continues {
@@ -75,15 +69,8 @@ func (r providerResponse) decide(s store.Submission, held bool, now time.Time) (
 	}
 	d.FailureReason, d.RetryAfter = r.failureReason(readable), r.RetryAfter
 	r.schedule(&d, s, d.Outcome != s.Outcome || len(d.WriteStates) > 0 && !change.Stale, now)
-	switch {
-	case continues:
-		d.KeepLease, d.RenewedUntil = true, new(now.Add(r.stepTimeout))
-	case r.sendFollows:
-		d.KeepLease = r.provedAbsent(s, held)
-	case r.resendFollows:
-		// what allowsResend reads of the decision
-		s.Outcome, s.MissingCount, s.ProviderReference = d.Outcome, d.MissingCount, d.ProviderReference
-		d.KeepLease = r.allowsResend(s)
+	if continues {
+		d.KeepUntil = new(now.Add(r.stepTimeout))
 	}
 	return d, nil
 }
@@ -97,19 +84,13 @@ func (r *providerResponse) mayBeOlder(s store.Submission, held bool) bool {
 
 // continues reports whether the caller takes the step that the response asks for, under the lease that it has.
 func (r *providerResponse) continues(report invoice.Report, readable, held bool) bool {
-	if !r.stepFollows || !held {
+	if r.stepTimeout == 0 || !held {
 		return false
 	}
 	if r.Next == provider.NextStatus {
 		return r.Kind == provider.Inconclusive
 	}
 	return readable && report.Status == invoice.Unsent
-}
-
-// provedAbsent reports whether nothing was sent yet and the provider has no such document, so that the document may be
-// sent.
-func (r providerResponse) provedAbsent(s store.Submission, held bool) bool {
-	return r.sendFollows && held && s.Outcome == api.OutcomeInProgress && r.Kind == provider.UnknownReference
 }
 
 // readReport reads the body as the provider's report on this submission. It returns false if the body is not one.

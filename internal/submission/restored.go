@@ -2,64 +2,89 @@ package submission
 
 import (
 	"context"
+	"time"
 
-	"quittance/client/api"
+	"quittance/internal/invoice"
 	"quittance/internal/provider"
 	"quittance/internal/store"
 )
 
-// maxQueryFirstCalls is the largest number of calls of [Service.queryBeforeSend]: the status query of the submission's
-// own reference, the status queries of the later references, and then either the submit call or the status query of an
-// adopted reference.
-const maxQueryFirstCalls = 1 + store.MaxLaterReferences + 1
+// This file is what becomes of an invoice that was created before the database was restored from a backup: its document
+// may have left after the backup, under its reference or another one. Nothing is sent before the provider has said that
+// it has none of them. It is asked at the moment of sending, because only then it is known over which connection the
+// document would leave, and what the company has changed meanwhile; see docs/decisions/074-asked-when-it-is-sent.md.
 
-// queryBeforeSend submits an invoice that was created before this database was restored from a backup. The provider may
-// have its document, so it is sent only if the provider has none under this reference or a later one. After any other
-// response the outcome is unknown, and polling continues from there. queryBeforeSend returns [store.ErrLeaseLost] if
+// lostTimeout is how long the queries of all lost references may take, and then the submit call.
+func (s *Service) lostTimeout() time.Duration {
+	return (store.MaxLaterReferences+1)*s.CallTimeout + s.leaseDuration()
+}
+
+// sendRestored sends the document of a restored invoice if the provider has it under no reference. After any response
+// that does not say so the outcome is unknown, and polling goes on from there. It returns [store.ErrLeaseLost] if
 // another worker has the lease.
-func (s *Service) queryBeforeSend(ctx context.Context, lease store.SubmissionLease) (store.Submission, error) {
-	response := s.queryStatus(ctx, lease, lease.Submission.ID)
-	response.sendFollows = true
-	recorded, err := s.record(ctx, lease, response)
-	if err != nil || recorded.Outcome != api.OutcomeInProgress {
+func (s *Service) sendRestored(ctx context.Context, lease store.SubmissionLease) (store.Submission, error) {
+	own := s.queryStatus(ctx, lease)
+	if own.Kind != provider.UnknownReference {
+		return s.record(ctx, lease, own)
+	}
+	own.stepTimeout = s.lostTimeout()
+	recorded, err := s.recordBy(ctx, lease, own, own.retain)
+	if err != nil || !lease.Kept(recorded) {
 		return recorded, err
 	}
-	recorded, free, err := s.queryLaterReferences(ctx, lease)
-	if err != nil || !free {
+	lease.Submission = recorded
+	if recorded, free, err := s.queryLost(ctx, lease, own); err != nil || !free {
 		return recorded, err
 	}
 	return s.send(ctx, lease)
 }
 
-// queryLaterReferences queries the references under which the invoice may have been submitted before the database was
-// restored. free is true if the provider has a document under none of them, if there are no such references, or if it
-// does not know our references: the caller has then searched for the content of the document, which all of them share.
-// Otherwise queryLaterReferences records and returns what it found.
-func (s *Service) queryLaterReferences(ctx context.Context,
-	lease store.SubmissionLease) (recorded store.Submission, free bool, err error) {
-	references, err := lease.LaterReferences(ctx)
-	if err != nil || len(references) == 0 {
-		return store.Submission{}, err == nil, err
+// retain keeps a response as evidence. Nothing else follows from it, and the caller keeps the lease for the next step.
+func (r providerResponse) retain(s store.Submission, held bool, now time.Time) (store.Decision, error) {
+	if !held {
+		return r.decide(s, held, now)
 	}
-	if adapter, err := s.Adapters.For(lease.Connection); err == nil && adapter.Profile().QueriesByContent {
-		return store.Submission{}, true, nil // the query of the content has found no document of any reference
+	d := s.Unchanged()
+	r.keepEvidence(&d, s, invoice.Report{}, false)
+	d.KeepUntil = new(now.Add(r.stepTimeout))
+	return d, nil
+}
+
+// queryLost asks about the references under which a restored document may have been submitted, beside its own, about
+// which the provider has given the response own. free is true if there are none, or if the provider has none of them.
+// Otherwise queryLost records what it found, and returns the submission that is current then.
+func (s *Service) queryLost(ctx context.Context, lease store.SubmissionLease,
+	own providerResponse) (recorded store.Submission, free bool, err error) {
+	references, err := lease.LostReferences(ctx)
+	if err != nil || len(references) == 0 {
+		return recorded, err == nil, err
+	}
+	if own.profile.QueriesByContent { // all references have the same content
+		return recorded, own.Kind == provider.UnknownReference, nil
 	}
 	for _, reference := range references {
-		response := s.queryStatus(ctx, lease, reference.ID)
+		asked := lease
+		asked.Submission = store.Submission{ID: reference.ID}
+		response := s.queryStatus(ctx, asked)
 		if response.Kind == provider.UnknownReference {
-			s.logCall(ctx, lease, response, lease.Submission, nil)
+			s.logCall(ctx, asked, response, asked.Submission, nil)
 			continue
 		}
-		if _, found := response.readReport(store.Submission{ID: reference.ID}); !found {
-			recorded, err := s.record(ctx, lease, response)
+		_, known := response.readReport(asked.Submission)
+		if known && reference.Earlier {
+			s.Log.ErrorContext(ctx, "the provider has a document from before the restore under an earlier reference: nothing is sent",
+				"account", lease.Tenant.Account(), "submission", lease.Submission.ID, "reference", reference.ID)
+		}
+		if !known || reference.Earlier {
+			recorded, err = s.record(ctx, lease, response)
 			return recorded, false, err
 		}
-		adopted, err := lease.AdoptLater(ctx, reference, s.leaseDuration())
+		adopted, err := lease.Adopt(ctx, reference, s.leaseDuration())
 		if err != nil {
-			return store.Submission{}, false, err
+			return recorded, false, err
 		}
-		recorded, err := s.record(ctx, adopted, s.queryStatus(ctx, adopted, adopted.Submission.ID))
+		recorded, err = s.record(ctx, adopted, s.queryStatus(ctx, adopted))
 		return recorded, false, err
 	}
-	return store.Submission{}, true, nil
+	return recorded, true, nil
 }

@@ -188,11 +188,17 @@ func (h *testService) draft(t *testing.T, number, to string) store.ID {
 // patch changes the recipient to an ordinary one.
 func (h *testService) patch(t *testing.T, id store.ID) {
 	t.Helper()
+	h.redirect(t, id, "1234567890")
+}
+
+// redirect changes the recipient, which may choose a scenario.
+func (h *testService) redirect(t *testing.T, id store.ID, to string) {
+	t.Helper()
 	_, err := h.tenant.UpdateInvoice(t.Context(), id, func(int64) bool { return true },
 		func(current []byte) (api.Draft, error) {
 			var draft api.Draft
 			err := json.Unmarshal(current, &draft)
-			draft.RecipientNetworkID = new("1234567890")
+			draft.RecipientNetworkID = &to
 			return draft, err
 		})
 	kit.Must(t, err)
@@ -322,18 +328,22 @@ func TestRestoredQueriesBeforeItSubmits(t *testing.T) {
 			if len(posts) != want {
 				t.Errorf("backup %d: posted %v, want %d", n, posts, want)
 			}
-			verified, err := h.VerifyEvidence(t.Context(),
-				store.Replay{Response: submission.Replay, Purchase: func(metadata []byte) (store.NewIncoming,
-					error) {
-					return store.NewIncoming{}, nil
-				}, Sent: submission.ReadSubmitted})
-			kit.Must(t, err)
-			if verified.Entries == 0 || len(verified.Faults) > 0 {
-				t.Errorf("backup %d: evidence %+v", n, verified)
-			}
+			h.verify(t)
 			kit.Must(t, h.Close())
 		}
 	})
+}
+
+// verify verifies all evidence.
+func (h *testService) verify(t *testing.T) {
+	t.Helper()
+	verified, err := h.VerifyEvidence(t.Context(), store.Replay{Response: submission.Replay,
+		Purchase: func([]byte) (store.NewIncoming, error) { return store.NewIncoming{}, nil },
+		Sent:     submission.ReadSubmitted})
+	kit.Must(t, err)
+	if verified.Entries == 0 || len(verified.Faults) > 0 {
+		t.Errorf("evidence %+v", verified)
+	}
 }
 
 // again submits an invoice like a company that does not know its state, and corrects it if it is rejected.

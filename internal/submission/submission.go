@@ -15,7 +15,8 @@
 //	Send             Once, when the customer submits, right after the intent   After a crash, the committed reference is what
 //	                 is committed.                                             polled.
 //	Query, then      After a restore from a backup: the status under this      The backup may be older than a submission that
-//	send             reference and the next four.                              the provider has accepted.
+//	send             reference, those that the provider had not received       the provider has accepted.
+//	                 by then, and the next four.
 //	Make it a draft  If nothing was sent, or the provider refused the call     Only then does the provider certainly not have
 //	again            unread (401, 403, 429).                                   the document. The next try uses the same
 //	                                                                           reference.
@@ -35,7 +36,8 @@
 //	Stop polling     When all four states are terminal. A submission is never  An administrator can resolve an unknown outcome.
 //	                 given up.
 //
-// Start reading at [Service.Submit], then [Service.Poll], then decide in record.go.
+// Start reading at [Service.Submit], then [Service.Poll], then decide in record.go. The file restored.go is about
+// databases that were restored from a backup.
 package submission
 
 import (
@@ -99,129 +101,127 @@ func (s *Service) leaseDuration() time.Duration { return 2*s.CallTimeout + lease
 // Submit submits an invoice. If the invoice was submitted before, Submit returns what is recorded. It returns the
 // errors of [store.Tenant.BeginSubmission], [ErrNotSubmitted] or [ErrBusy]. Once the intent is committed, cancelling
 // ctx has no effect.
-func (s *Service) Submit(ctx context.Context, tenant *store.Tenant, invoiceID store.ID) (store.Invoice, error) {
+func (s *Service) Submit(ctx context.Context, tenant *store.Tenant, id store.ID) (store.Invoice, error) {
 	var found store.Invoice
-	lease, recorded, err := s.submit(ctx, tenant, submittable{
-		current: func(ctx context.Context) (_ *store.Submission, err error) {
-			found, err = tenant.Invoice(ctx, invoiceID)
-			return found.Submission, err
-		},
-		begin: func(intent store.Intent) (store.SubmissionLease, bool, error) {
-			return tenant.BeginSubmission(ctx, invoiceID, intent)
-		},
+	release, recorded, err := s.admit(ctx, tenant, func() (_ *store.Submission, err error) {
+		found, err = tenant.Invoice(ctx, id)
+		return found.Submission, err
 	})
-	switch {
-	case errors.Is(err, errRecorded):
-		return found, nil
-	case err != nil:
+	if err != nil || recorded {
+		return found, err
+	}
+	defer release()
+	lease, begun, err := tenant.BeginSubmission(ctx, id, s.intent())
+	submission, err := s.sendBegun(ctx, lease, begun, err)
+	if err != nil {
 		return store.Invoice{}, err
 	}
-	return lease.Submitted(recorded), nil
+	return lease.Submitted(submission), nil
 }
 
 // SubmitCreditNote submits a credit note as [Service.Submit] does an invoice. It returns the errors of
 // [store.Tenant.BeginCreditNoteSubmission], [ErrNotSubmitted] or [ErrBusy].
 func (s *Service) SubmitCreditNote(ctx context.Context, tenant *store.Tenant, id store.ID) (store.CreditNote, error) {
 	var found store.CreditNote
-	lease, recorded, err := s.submit(ctx, tenant, submittable{
-		current: func(ctx context.Context) (_ *store.Submission, err error) {
-			found, err = tenant.CreditNote(ctx, id)
-			return found.Submission, err
-		},
-		begin: func(intent store.Intent) (store.SubmissionLease, bool, error) {
-			return tenant.BeginCreditNoteSubmission(ctx, id, intent)
-		},
+	release, recorded, err := s.admit(ctx, tenant, func() (_ *store.Submission, err error) {
+		found, err = tenant.CreditNote(ctx, id)
+		return found.Submission, err
 	})
-	switch {
-	case errors.Is(err, errRecorded):
-		return found, nil
-	case err != nil:
-		return store.CreditNote{}, err
-	}
-	return lease.SubmittedCreditNote(recorded), nil
-}
-
-// submittable is an invoice or a credit note. current reads it with its current submission, and begin begins a
-// submission.
-type submittable struct {
-	current func(context.Context) (*store.Submission, error)
-	begin   func(store.Intent) (store.SubmissionLease, bool, error)
-}
-
-// errRecorded says that there is nothing to send, and that what [submittable].current has read last is the result.
-var errRecorded = errors.New("the submission is recorded")
-
-// submit begins a submission and sends its document. It returns the lease and the submission as it was recorded, or
-// errRecorded.
-func (s *Service) submit(ctx context.Context, tenant *store.Tenant,
-	d submittable) (lease store.SubmissionLease, recorded store.Submission, err error) {
-	release, err := s.limiter.acquire(ctx, tenant.Account(), 0)
-	if errors.Is(err, ErrBusy) {
-		// What was submitted already needs no call and must not wait for one.
-		current, readErr := d.current(ctx)
-		switch {
-		case readErr != nil:
-			return lease, recorded, readErr
-		case current != nil && current.Outcome != api.OutcomeInProgress:
-			return lease, recorded, errRecorded
-		}
-		release, err = s.limiter.acquire(ctx, tenant.Account(), acquireTimeout)
-	}
-	if err != nil {
-		return lease, recorded, err
+	if err != nil || recorded {
+		return found, err
 	}
 	defer release()
-	lease, begun, err := d.begin(store.Intent{
-		Environment:             s.Environment,
-		Release:                 s.Release,
-		Render:                  render,
-		LeaseDuration:           s.CallTimeout + leaseMargin,
-		QueryFirstLeaseDuration: maxQueryFirstCalls*s.CallTimeout + leaseMargin,
-	})
+	lease, begun, err := tenant.BeginCreditNoteSubmission(ctx, id, s.intent())
+	submission, err := s.sendBegun(ctx, lease, begun, err)
+	if err != nil {
+		return store.CreditNote{}, err
+	}
+	return lease.SubmittedCreditNote(submission), nil
+}
+
+// admit waits until the company may make a call, and returns the function that ends it. While it has to wait, current
+// is called: if that submission has an outcome, recorded is true, because it needs no call and must not wait for one.
+func (s *Service) admit(ctx context.Context, tenant *store.Tenant,
+	current func() (*store.Submission, error)) (release func(), recorded bool, err error) {
+	release, err = s.limiter.acquire(ctx, tenant.Account(), 0)
+	if !errors.Is(err, ErrBusy) {
+		return release, false, err
+	}
+	switch submission, err := current(); {
+	case err != nil:
+		return nil, false, err
+	case submission != nil && submission.Outcome != api.OutcomeInProgress:
+		return nil, true, nil
+	}
+	release, err = s.limiter.acquire(ctx, tenant.Account(), acquireTimeout)
+	return release, false, err
+}
+
+// intent returns how this service begins a submission.
+func (s *Service) intent() store.Intent {
+	return store.Intent{Environment: s.Environment, Release: s.Release, Render: render,
+		LeaseDuration: s.CallTimeout + leaseMargin}
+}
+
+// sendBegun sends the document of a submission that has begun, and returns the submission as it is recorded. The
+// arguments after ctx are the results of the store.
+func (s *Service) sendBegun(ctx context.Context, lease store.SubmissionLease, begun bool,
+	err error) (store.Submission, error) {
 	if errors.Is(err, store.ErrNotApproved) {
 		s.Log.WarnContext(ctx,
 			"submission refused: approve the connection for this release with quittance connection approve",
-			"account", tenant.Account(), "release", s.Release, "error", err)
+			"account", lease.Tenant.Account(), "release", s.Release, "error", err)
 	}
 	if err != nil || !begun {
-		return lease, lease.Submission, err
+		return lease.Submission, err
 	}
-	ctx = context.WithoutCancel(ctx)
-	if lease.QueryFirst {
-		recorded, err = s.queryBeforeSend(ctx, lease)
-	} else {
-		recorded, err = s.send(ctx, lease)
+	ctx, send := context.WithoutCancel(ctx), s.send
+	if lease.Restored {
+		send = s.sendRestored
 	}
-	switch {
-	case errors.Is(err, store.ErrLeaseLost):
-		if _, err = d.current(ctx); err == nil {
-			err = errRecorded // by another worker
-		}
-	case err == nil && !recorded.MaybeSent():
+	recorded, err := send(ctx, lease)
+	if errors.Is(err, store.ErrLeaseLost) {
+		recorded, err = lease.Tenant.Submission(ctx, lease.Submission.ID) // as another worker has left it
+	}
+	if err == nil && !recorded.MaybeSent() {
 		err = ErrNotSubmitted
 	}
-	return lease, recorded, err
+	return recorded, err
 }
 
 // Poll queries the status of one claimed submission and records the response. If the provider does not have the
 // document and the rules allow it, Poll sends the document again under its reference. It returns the response to the
 // status query.
 func (s *Service) Poll(ctx context.Context, lease store.SubmissionLease) (provider.Response, error) {
-	response := s.queryStatus(ctx, lease, lease.Submission.ID)
-	response.resendFollows = true
+	response := s.queryStatus(ctx, lease)
 	recorded, err := s.record(ctx, lease, response)
-	if err != nil || !response.allowsResend(recorded) {
+	released, held := lease.Released(recorded)
+	if err != nil || !held || !response.allowsResend(recorded) {
 		return response.Response, err
 	}
-	if _, free, err := s.queryLaterReferences(ctx, lease); err != nil || !free {
-		return response.Response, ignoreLeaseLost(err)
+	return response.Response, ignoreLeaseLost(s.resend(ctx, released, response))
+}
+
+// resend sends the document of a submission again, after a response that allows it. It returns [store.ErrLeaseLost] if
+// another worker has had the lease since.
+func (s *Service) resend(ctx context.Context, released store.SubmissionLease, response providerResponse) error {
+	if _, free, err := s.queryLost(ctx, released, response); err != nil || !free {
+		return err
 	}
-	again, err := lease.BeginResend(ctx, s.leaseDuration())
+	again, err := released.BeginResend(ctx, s.leaseDuration())
 	if err != nil {
-		return response.Response, ignoreLeaseLost(err)
+		return err
 	}
 	_, err = s.send(ctx, again)
-	return response.Response, err
+	return err
+}
+
+// ignoreLeaseLost drops the error that says that another worker has the lease.
+func ignoreLeaseLost(err error) error {
+	if errors.Is(err, store.ErrLeaseLost) {
+		return nil
+	}
+	return err
 }
 
 // DecideEvent returns what follows from an event of the provider's queue about a submission, for
@@ -233,30 +233,23 @@ func (s *Service) DecideEvent(adapter provider.Adapter, response provider.Respon
 	return r.decide
 }
 
-// ignoreLeaseLost drops the error that says that another worker has the lease.
-func ignoreLeaseLost(err error) error {
-	if errors.Is(err, store.ErrLeaseLost) {
-		return nil
-	}
-	return err
-}
-
 // send submits the document of a committed intent and records the response. If the response asks for another step, send
 // takes it under the same lease: it continues only with what was committed, and only while nobody else has the lease.
 func (s *Service) send(ctx context.Context, lease store.SubmissionLease) (store.Submission, error) {
 	response := s.submitOnce(ctx, lease)
 	for step := 1; ; step++ {
-		response.stepFollows = response.Next != provider.NextNone && step < response.profile.Steps
-		response.stepTimeout = s.leaseDuration()
+		if response.Next != provider.NextNone && step < response.profile.Steps {
+			response.stepTimeout = s.leaseDuration()
+		}
 		recorded, err := s.record(ctx, lease, response)
-		if err != nil || !response.stepFollows || !lease.Kept(recorded) {
+		if err != nil || !lease.Kept(recorded) {
 			return recorded, err
 		}
 		lease.Submission = recorded
 		if response.Next == provider.NextSubmit {
 			response = s.submitOnce(ctx, lease)
 		} else {
-			response = s.queryStatus(ctx, lease, recorded.ID)
+			response = s.queryStatus(ctx, lease)
 		}
 	}
 }
@@ -270,7 +263,8 @@ func (s *Service) submitOnce(ctx context.Context, lease store.SubmissionLease) p
 	ctx, span := s.beginCall(ctx, lease.Connection, &response)
 	if s.db.Now().Before(*lease.Submission.DueAt) {
 		response.Response = adapter.Submit(ctx, provider.Document{Reference: lease.Submission.ID.String(),
-			ProviderReference: textOf(lease.Submission.ProviderReference), Repeated: maybeReceived(lease), Body: lease.Document})
+			ProviderReference: textOf(lease.Submission.ProviderReference),
+			Repeated:          lease.Restored || lease.Submission.Outcome != api.OutcomeInProgress, Body: lease.Document})
 	} else {
 		// This process was suspended after the intent was committed. Another worker may have queried its status since, and
 		// the provider may have said that it has none. The document must not arrive after that.
@@ -280,27 +274,20 @@ func (s *Service) submitOnce(ctx context.Context, lease store.SubmissionLease) p
 	return response
 }
 
-// maybeReceived reports whether the provider may have received an earlier transmission of a submission: its outcome is
-// unknown, or this database was restored from a backup and may have lost it.
-func maybeReceived(lease store.SubmissionLease) bool {
-	return lease.QueryFirst || lease.Submission.Outcome != api.OutcomeInProgress
-}
-
-// queryStatus makes one status call, which returns what the provider has under a reference.
-func (s *Service) queryStatus(ctx context.Context, lease store.SubmissionLease, reference store.ID) providerResponse {
+// queryStatus makes one status call, which returns what the provider has of a submission.
+func (s *Service) queryStatus(ctx context.Context, lease store.SubmissionLease) providerResponse {
 	adapter, response := s.prepareCall(ctx, lease.Tenant, lease.Connection, callStatus)
 	if adapter == nil {
 		return response
 	}
-	query := provider.Query{Reference: reference.String()}
-	if reference == lease.Submission.ID {
-		query.ProviderReference = textOf(lease.Submission.ProviderReference)
-		if query.Body = lease.Document; response.profile.QueriesByContent && query.ProviderReference == "" &&
-			query.Body == nil {
+	query := provider.Query{Reference: lease.Submission.ID.String(),
+		ProviderReference: textOf(lease.Submission.ProviderReference)}
+	if response.profile.QueriesByContent && query.ProviderReference == "" {
+		if query.Body = lease.Document; query.Body == nil {
 			var err error
-			if query.Body, err = lease.Tenant.SubmittedDocument(ctx, reference); err != nil {
+			if query.Body, err = lease.Tenant.SubmittedDocument(ctx, lease.Submission.ID); err != nil {
 				s.Log.ErrorContext(ctx, "the document of a submission cannot be read", "account", lease.Tenant.Account(),
-					"submission", reference, "error", err)
+					"submission", lease.Submission.ID, "error", err)
 				return response
 			}
 		}
@@ -355,7 +342,13 @@ func (s *Service) endCall(span *tracing.Span, response *providerResponse) {
 // record commits what follows from a response, and logs the call.
 func (s *Service) record(ctx context.Context, lease store.SubmissionLease,
 	response providerResponse) (store.Submission, error) {
-	recorded, err := recordWithRetry(ctx, lease, response)
+	return s.recordBy(ctx, lease, response, response.decide)
+}
+
+// recordBy commits what decide makes of a response, and logs the call.
+func (s *Service) recordBy(ctx context.Context, lease store.SubmissionLease, response providerResponse,
+	decide decision) (store.Submission, error) {
+	recorded, err := recordWithRetry(ctx, lease, decide)
 	s.logCall(ctx, lease, response, recorded, err)
 	if err == nil && s.ObserveOutcome != nil && recorded.Outcome != lease.Submission.Outcome {
 		s.ObserveOutcome(recorded.Outcome)
@@ -363,15 +356,17 @@ func (s *Service) record(ctx context.Context, lease store.SubmissionLease,
 	return recorded, err
 }
 
+// decision says what follows from a response; see [store.SubmissionLease.Record].
+type decision = func(s store.Submission, held bool, now time.Time) (store.Decision, error)
+
 // recordWithRetry commits what follows from a response. A response must not be lost because the database is unavailable
 // for a moment, so recordWithRetry tries again for a while. If it fails, a later poll queries the provider again.
-func recordWithRetry(ctx context.Context, lease store.SubmissionLease,
-	response providerResponse) (store.Submission, error) {
+func recordWithRetry(ctx context.Context, lease store.SubmissionLease, decide decision) (store.Submission, error) {
 	const timeout = 15 * time.Second
 	deadline, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	for wait := 50 * time.Millisecond; ; wait *= 2 {
-		recorded, err := lease.Record(ctx, response.decide)
+		recorded, err := lease.Record(ctx, decide)
 		if err == nil || !errors.Is(err, store.ErrUnavailable) {
 			return recorded, err
 		}

@@ -75,7 +75,7 @@ func (c *company) submit(t *testing.T) {
 	created, err := c.tenant.CreateInvoice(t.Context(), draft("INV-1"))
 	kit.Must(t, err)
 	lease, _, err := c.tenant.BeginSubmission(t.Context(), created.ID,
-		store.Intent{Environment: "sandbox", LeaseDuration: time.Minute, QueryFirstLeaseDuration: time.Minute,
+		store.Intent{Environment: "sandbox", LeaseDuration: time.Minute,
 			Render: func(store.Source) ([]byte, api.Faults, error) { return []byte(`{}`), nil, nil }})
 	kit.Must(t, err)
 	report := map[invoice.Dimension]invoice.StoredState{invoice.DimensionReceiver: {Value: "delivered",

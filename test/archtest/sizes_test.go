@@ -18,13 +18,13 @@ import (
 const (
 	maxFileLines = 500
 	maxPackage   = 5000
-	maxProduct   = 74133
+	maxProduct   = 74132
 )
 
 // largePackages are the packages above maxPackage, with ceilings of their own. The list only gets shorter.
 var largePackages = map[string]int{
 	"internal/console": 10574,
-	"internal/store":   16943,
+	"internal/store":   16934,
 }
 
 // product are the directories of the product; everything else is beside it.

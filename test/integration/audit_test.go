@@ -236,7 +236,7 @@ func (a *administrator) unknownSubmission(account string) store.Submission {
 	invoice, err := tenant.CreateInvoice(ctx, &api.Draft{InvoiceNumber: new("INV-1")})
 	check(err)
 	call, _, err := tenant.BeginSubmission(ctx, invoice.ID,
-		store.Intent{Environment: "sandbox", LeaseDuration: time.Hour, QueryFirstLeaseDuration: time.Hour,
+		store.Intent{Environment: "sandbox", LeaseDuration: time.Hour,
 			Render: func(store.Source) ([]byte, api.Faults, error) {
 				return []byte(`{"invoice":{"invoice_number":"INV-1"}}`), nil, nil
 			}})

@@ -1,0 +1,152 @@
+package submission_test
+
+import (
+	"testing"
+	"time"
+
+	"quittance/client/api"
+	"quittance/internal/secret"
+	"quittance/internal/store"
+	"quittance/test/kit"
+	"quittance/test/providertest"
+	"quittance/test/storetest"
+)
+
+// afterRestore calls before with a company that has a draft, makes a backup and calls since. Then it restores the
+// backup, calls restored and submits the draft, which the provider has accepted once, and wants an outcome. No document
+// may be sent.
+func afterRestore(t *testing.T, to string, want api.Outcome,
+	before, since, restored func(t *testing.T, h *testService, id store.ID)) {
+	t.Helper()
+	storetest.EachEngine(t, func(t *testing.T, engine string) {
+		h := newTestService(t, engine, newTestProvider(t))
+		id := h.draft(t, "INV-1", to)
+		before(t, h, id)
+		h, copied := h.backup(t)
+		since(t, h, id)
+		h.settle(t, id)
+		kit.Must(t, h.Close())
+		h.provider.posts()
+
+		again := h.at(t, copied)
+		_, err := again.MarkRestored(t.Context())
+		kit.Must(t, err)
+		restored(t, again, id)
+		again.submit(t, id, want)
+		if count := again.provider.accepted("INV-1"); count != 1 {
+			t.Errorf("the provider has %d documents", count)
+		}
+		if want == api.OutcomeAcknowledged {
+			again.wantTruth(t, again.settle(t, id))
+		}
+		again.verify(t)
+		kit.Must(t, again.Close())
+	})
+}
+
+// TestRestoredAndEdited checks that a document that was not received when the backup was made, and was afterwards under
+// the same reference, is found although the restored draft was edited before it was submitted, so that it has another
+// reference. Nobody can know what the company means: the outcome is unknown.
+func TestRestoredAndEdited(t *testing.T) {
+	afterRestore(t, "sandbox-429-once", api.OutcomeUnknown,
+		func(t *testing.T, h *testService, id store.ID) { h.submit(t, id, store.OutcomeNotSent) },
+		func(t *testing.T, h *testService, id store.ID) { h.submit(t, id, api.OutcomeAcknowledged) },
+		func(t *testing.T, h *testService, id store.ID) { h.patch(t, id) })
+}
+
+// TestRestoredWithAnotherProfile is TestRestoredAndEdited with another company profile instead of another draft.
+func TestRestoredWithAnotherProfile(t *testing.T) {
+	afterRestore(t, "sandbox-429-once", api.OutcomeUnknown,
+		func(t *testing.T, h *testService, id store.ID) { h.submit(t, id, store.OutcomeNotSent) },
+		func(t *testing.T, h *testService, id store.ID) { h.submit(t, id, api.OutcomeAcknowledged) },
+		func(t *testing.T, h *testService, _ store.ID) {
+			kit.Must(t, h.SetProfile(t.Context(), h.account, *providertest.BelgianSeller()))
+		})
+}
+
+// TestRestoredBeforeARejection checks that a document that was acknowledged when the backup was made is not sent again
+// after it turns out to be rejected: it was corrected and submitted since, once without being received.
+func TestRestoredBeforeARejection(t *testing.T) {
+	rejected := func(t *testing.T, h *testService, id store.ID) {
+		t.Helper()
+		kit.Until(t, "the provider rejects the document", func() bool {
+			h.work(t)
+			found, err := h.tenant.Invoice(t.Context(), id)
+			kit.Must(t, err)
+			return found.Submission.Outcome == api.OutcomeRejected
+		})
+	}
+	afterRestore(t, "sandbox-processing-rejected", api.OutcomeAcknowledged,
+		func(t *testing.T, h *testService, id store.ID) { h.submit(t, id, api.OutcomeAcknowledged) },
+		func(t *testing.T, h *testService, id store.ID) {
+			rejected(t, h, id)
+			h.redirect(t, id, "sandbox-429-once")
+			h.submit(t, id, store.OutcomeNotSent)
+			h.patch(t, id)
+			h.submit(t, id, api.OutcomeAcknowledged)
+		},
+		func(t *testing.T, h *testService, id store.ID) {
+			rejected(t, h, id)
+			h.patch(t, id)
+		})
+}
+
+// TestRestoredBeforeAnotherProvider checks that the provider is asked over whose connection the document would be sent,
+// and not the one that the company had when the backup was made.
+func TestRestoredBeforeAnotherProvider(t *testing.T) {
+	storetest.EachEngine(t, func(t *testing.T, engine string) {
+		h := newTestService(t, engine, newTestProvider(t))
+		id := h.draft(t, "INV-1", "1234567890")
+		h, copied := h.backup(t)
+		second := newTestProvider(t)
+		h.changeProvider(t, second)
+		h.submit(t, id, api.OutcomeAcknowledged)
+		kit.Must(t, h.Close())
+		second.posts()
+
+		again := h.at(t, copied)
+		_, err := again.MarkRestored(t.Context())
+		kit.Must(t, err)
+		again.changeProvider(t, second)
+		again.submit(t, id, api.OutcomeAcknowledged)
+		if posts := second.posts(); len(posts) > 0 {
+			t.Errorf("posted %v", posts)
+		}
+		kit.Must(t, again.Close())
+	})
+}
+
+// changeProvider gives the company an active connection to another provider.
+func (h *testService) changeProvider(t *testing.T, p *testProvider) {
+	t.Helper()
+	all, err := h.Connections(t.Context(), &h.account)
+	kit.Must(t, err)
+	for _, c := range all {
+		_, err := h.DisableConnection(t.Context(), c.ID)
+		kit.Must(t, err)
+	}
+	added, err := h.AddConnection(t.Context(), h.account,
+		store.NewConnection{Kind: "http", Environment: "sandbox", BaseURL: p.url, Credential: secret.New(credential)})
+	kit.Must(t, err)
+	_, err = h.ActivateConnection(t.Context(), added.ID)
+	kit.Must(t, err)
+}
+
+// TestRestoredIsRecordedWithItsEvidence checks that what the provider says before the document is sent is kept, like
+// the response to the document.
+func TestRestoredIsRecordedWithItsEvidence(t *testing.T) {
+	storetest.EachEngine(t, func(t *testing.T, engine string) {
+		h := newTestService(t, engine, newTestProvider(t))
+		id := h.draft(t, "INV-1", "1234567890")
+		_, err := h.MarkRestored(t.Context())
+		kit.Must(t, err)
+		began := time.Now()
+		h.submit(t, id, api.OutcomeAcknowledged)
+		found, err := h.tenant.Invoice(t.Context(), id)
+		kit.Must(t, err)
+		if s := found.Submission; s.Evidence != 2 || s.Ordinal != 1 || s.SentAt.Before(began.Add(-time.Minute)) {
+			t.Errorf("%d entries of evidence of submission %d", s.Evidence, s.Ordinal)
+		}
+		kit.Must(t, h.Close())
+	})
+}
