@@ -12,6 +12,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"quittance/internal/provider"
+	"quittance/internal/provider/adapters"
 	"quittance/internal/service"
 	"quittance/internal/store"
 )
@@ -113,7 +114,7 @@ func (c connectionAddCmd) Run(env environment) error {
 
 // check returns an error that says what about a new connection does not suit its kind.
 func (c connectionAddCmd) check(add store.NewConnection) error {
-	kind, known := provider.Describe(add.Kind)
+	kind, known := adapters.Describe(add.Kind)
 	switch {
 	case !known:
 		return fmt.Errorf("there is no adapter %q: quittance connection kinds lists them", add.Kind)
@@ -292,7 +293,7 @@ func (c connectionConfirmCreditNotesCmd) Run(env environment) error {
 		if err != nil {
 			return connection, err
 		}
-		if kind, _ := provider.Describe(connection.Kind); !kind.CreditNotes {
+		if kind, _ := adapters.Describe(connection.Kind); !kind.CreditNotes {
 			return connection, fmt.Errorf("a connection of kind %s carries no credit notes", connection.Kind)
 		}
 		return db.ConfirmCreditNotes(ctx, id, c.Contract, c.Mapping)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"quittance/internal/provider"
+	"quittance/internal/provider/adapters"
 	"quittance/internal/store"
 )
 
@@ -22,7 +23,7 @@ func (connectionKindsCmd) Help() string {
 // Run prints what each adapter publishes about itself.
 func (c connectionKindsCmd) Run(env environment) error {
 	var published []provider.Published
-	for _, description := range provider.Descriptions() {
+	for _, description := range adapters.Descriptions() {
 		published = append(published, description.Publish())
 	}
 	if c.JSON {
@@ -78,7 +79,7 @@ func (c connectionCheckCmd) Run(env environment) error {
 		if err != nil {
 			return fmt.Errorf("connection %s cannot be used: %w", id, err)
 		}
-		kind, known := provider.Describe(connection.Kind)
+		kind, known := adapters.Describe(connection.Kind)
 		if !known {
 			return fmt.Errorf("there is no adapter %q in this version", connection.Kind)
 		}

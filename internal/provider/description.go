@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"quittance/client/api"
 	"quittance/internal/document"
@@ -57,34 +56,6 @@ type Option struct {
 	Valid func(value string) bool
 }
 
-// Descriptions returns the description of every adapter.
-func Descriptions() []Description {
-	var all []Description
-	for _, kind := range kinds {
-		all = append(all, kind.describe())
-	}
-	return all
-}
-
-// kinds lists the adapters in the order in which people see them.
-var kinds = [...]struct { //nolint:gochecknoglobals // a constant table
-	name     string
-	describe func() Description
-}{
-	{"http", describeHTTP}, {"phoss-ap", describePhossAP}, {"e-invoice-be", describeEInvoiceBE},
-	{"storecove", describeStorecove}, {"simulator", describeSimulator},
-}
-
-// Describe returns the description of the adapter of a kind. ok is false if there is none.
-func Describe(kind string) (d Description, ok bool) {
-	for _, k := range kinds {
-		if k.name == kind {
-			return k.describe(), true
-		}
-	}
-	return Description{}, false
-}
-
 // Carries reports whether the adapter carries a currency.
 func (d Description) Carries(currency string) bool {
 	return len(d.Currencies) == 0 || slices.Contains(d.Currencies, currency)
@@ -93,13 +64,13 @@ func (d Description) Carries(currency string) bool {
 // Faults returns what about an invoice the adapter cannot send with the options of a connection.
 func (d Description) Faults(draft *api.Draft, options map[string]string) api.Faults {
 	faults := api.Faults{}
-	if !d.Carries(value(draft.Currency)) {
+	if !d.Carries(TextOf(draft.Currency)) {
 		faults["currency"] = []api.Fault{{Rule: "not_supported",
 			Message: "the provider carries only " + strings.Join(d.Currencies, ", ")}}
 	}
 	if d.Addresses != nil && !d.Addresses(Envelope{Invoice: draft}.Receiver(), options) {
 		faults["recipient_network_id"] = []api.Fault{{Rule: "not_supported",
-			Message: "the provider cannot send to this identifier in the scheme " + value(draft.BuyerEndpointScheme)}}
+			Message: "the provider cannot send to this identifier in the scheme " + TextOf(draft.BuyerEndpointScheme)}}
 	}
 	return faults
 }
@@ -147,31 +118,11 @@ func (d Description) CheckOptions(options map[string]string) error {
 	return nil
 }
 
-// simulatorStep is the time between two changes of a simulated document.
-const simulatorStep = time.Second
-
-// describeHTTP returns the description of the provider protocol's adapter.
-func describeHTTP() Description {
-	return Description{
-		Kind: "http", Summary: "A gateway to a provider that speaks Quittance's own provider protocol.",
-		Profiles: document.Profiles[:], Idempotent: true, CreditNotes: true, Purchases: true, Recipients: true,
-		Lookup: "GET /v1/documents/{reference}: 404 with the code unknown_reference says that the provider has no such document.",
-		Vocabularies: func() []invoice.Vocabulary {
-			return []invoice.Vocabulary{ProtocolVocabulary(), withoutMeanings(ProtocolVocabulary(), "http/1")}
-		},
-		Open: func(config Config) (Adapter, error) { return NewHTTP(config) },
+// WithoutMeanings returns the first version of a table, which did not say what state values mean.
+func WithoutMeanings(v invoice.Vocabulary, name string) invoice.Vocabulary {
+	v.Name = name
+	for _, pointers := range []*invoice.StatePointers{&v.Submission, &v.ProviderInvoice, &v.TaxAuthority, &v.Receiver} {
+		pointers.Meaning, pointers.Meanings = "", nil
 	}
-}
-
-// describeSimulator returns the description of the simulator.
-func describeSimulator() Description {
-	return Description{
-		Kind: "simulator", Summary: "The transport simulator for research on one machine. Nothing leaves the process.",
-		LocalOnly: true, Idempotent: true,
-		Lookup: "The simulator knows its documents until the process ends.",
-		Vocabularies: func() []invoice.Vocabulary {
-			return []invoice.Vocabulary{simulatorVocabulary(), withoutMeanings(simulatorVocabulary(), "simulator/1")}
-		},
-		Open: func(config Config) (Adapter, error) { return NewSimulator(config.Clock, simulatorStep), nil },
-	}
+	return v
 }

@@ -50,11 +50,11 @@ type File struct {
 
 // NewXMLFile returns an XML document in a document format, with its digest.
 func NewXMLFile(profile document.Profile, body []byte) *File {
-	return &File{Profile: string(profile), MediaType: "application/xml", Body: body, SHA256: digest(body)}
+	return &File{Profile: string(profile), MediaType: "application/xml", Body: body, SHA256: Digest(body)}
 }
 
-// digest returns the lowercase hex SHA-256 of a body.
-func digest(body []byte) string {
+// Digest returns the lowercase hex SHA-256 of a body.
+func Digest(body []byte) string {
 	sum := sha256.Sum256(body)
 	return hex.EncodeToString(sum[:])
 }
@@ -88,7 +88,7 @@ func ReadEnvelope(text []byte) (Envelope, error) {
 	if e.Seller == nil {
 		e.Seller = &api.Profile{}
 	}
-	if e.Document != nil && digest(e.Document.Body) != e.Document.SHA256 {
+	if e.Document != nil && Digest(e.Document.Body) != e.Document.SHA256 {
 		return Envelope{}, errDigest
 	}
 	return e, nil
@@ -96,16 +96,16 @@ func ReadEnvelope(text []byte) (Envelope, error) {
 
 // Sender is the participant identifier of the company; empty if its profile has none.
 func (e Envelope) Sender() Participant {
-	return Participant{Scheme: value(e.Seller.EndpointScheme), ID: value(e.Seller.EndpointID)}
+	return Participant{Scheme: TextOf(e.Seller.EndpointScheme), ID: TextOf(e.Seller.EndpointID)}
 }
 
 // Receiver is the participant identifier of the buyer.
 func (e Envelope) Receiver() Participant {
-	return Participant{Scheme: value(e.Invoice.BuyerEndpointScheme), ID: value(e.Invoice.RecipientNetworkID)}
+	return Participant{Scheme: TextOf(e.Invoice.BuyerEndpointScheme), ID: TextOf(e.Invoice.RecipientNetworkID)}
 }
 
-// value returns the text that p points to, "" for nil.
-func value(p *string) string {
+// TextOf returns the text that p points to, "" for nil.
+func TextOf(p *string) string {
 	if p == nil {
 		return ""
 	}

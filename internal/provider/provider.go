@@ -223,8 +223,8 @@ type Response struct {
 	Duration time.Duration
 }
 
-// after returns the response with the responses to the other requests of the same call.
-func (r Response) after(earlier ...Response) Response {
+// After returns the response with the responses to the other requests of the same call.
+func (r Response) After(earlier ...Response) Response {
 	r.Earlier = earlier
 	for i := range earlier {
 		r.Duration += earlier[i].Duration

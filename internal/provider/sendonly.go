@@ -8,28 +8,28 @@ import (
 	"net/http"
 )
 
-// sendOnly implements the purchases of an adapter whose provider lists none. Nothing is sent.
-type sendOnly struct{}
+// SendOnly implements the purchases of an adapter whose provider lists none. Nothing is sent.
+type SendOnly struct{}
 
 // Purchases implements [Adapter]: there are none.
-func (sendOnly) Purchases(ctx context.Context, cursor string, _ int) (PurchasePage, Response) {
+func (SendOnly) Purchases(ctx context.Context, cursor string, _ int) (PurchasePage, Response) {
 	if ctx.Err() != nil {
-		return PurchasePage{}, cancelled(ctx)
+		return PurchasePage{}, CancelledResponse(ctx)
 	}
-	return PurchasePage{NextCursor: cursor}, okResponse([]byte(`{"purchases":[]}`))
+	return PurchasePage{NextCursor: cursor}, OKResponse([]byte(`{"purchases":[]}`))
 }
 
 // PurchaseDocument implements [Adapter]: there are none.
-func (sendOnly) PurchaseDocument(ctx context.Context, _ string) Response {
+func (SendOnly) PurchaseDocument(ctx context.Context, _ string) Response {
 	if ctx.Err() != nil {
-		return cancelled(ctx)
+		return CancelledResponse(ctx)
 	}
-	return unknownReference()
+	return UnknownResponse()
 }
 
-// okResponse returns a complete response with a JSON body. It has the status that a provider would have sent, because
+// OKResponse returns a complete response with a JSON body. It has the status that a provider would have sent, because
 // without a status it would not count as a response.
-func okResponse(body []byte) Response {
+func OKResponse(body []byte) Response {
 	digest := sha256.Sum256(body)
 	return Response{
 		Kind: Complete, HTTPStatus: http.StatusOK, MediaType: "application/json", Body: body,
@@ -37,15 +37,15 @@ func okResponse(body []byte) Response {
 	}
 }
 
-// unknownReference returns the response about a document that was never submitted.
-func unknownReference() Response {
-	response := okResponse([]byte(`{"error":{"code":"` + codeUnknownReference + `"}}`))
+// UnknownResponse returns the response about a document that was never submitted.
+func UnknownResponse() Response {
+	response := OKResponse([]byte(`{"error":{"code":"unknown_reference"}}`))
 	response.Kind, response.HTTPStatus = UnknownReference, http.StatusNotFound
 	return response
 }
 
-// cancelled returns the response to a call that its caller had cancelled before it began.
-func cancelled(ctx context.Context) Response {
+// CancelledResponse returns the response to a call that its caller had cancelled before it began.
+func CancelledResponse(ctx context.Context) Response {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return Response{Kind: NotSent, ErrorClass: ClassTimeout}
 	}

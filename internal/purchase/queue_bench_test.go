@@ -12,6 +12,7 @@ import (
 	"quittance/internal/document"
 	"quittance/internal/invoice"
 	"quittance/internal/provider"
+	"quittance/internal/provider/adapters"
 	"quittance/internal/purchase"
 	"quittance/internal/secret"
 	"quittance/internal/store"
@@ -69,7 +70,7 @@ func (b *queueBench) serve(t *testing.T, limit time.Duration) {
 	t.Helper()
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
 	adapters := submission.NewAdapters(b.DB, func(c store.Connection, credential secret.Text) (provider.Adapter, error) {
-		kind, _ := provider.Describe(c.Kind)
+		kind, _ := adapters.Describe(c.Kind)
 		return kind.Open(provider.Config{BaseURL: c.BaseURL, Credential: credential, Options: c.Options, Timeout: limit,
 			Clock: time.Now})
 	})

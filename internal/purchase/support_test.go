@@ -15,6 +15,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/provider"
+	"quittance/internal/provider/protocol"
 	"quittance/internal/purchase"
 	"quittance/internal/secret"
 	"quittance/internal/store"
@@ -56,7 +57,7 @@ func newBench(t *testing.T, engine, address string, change ...func(*purchase.Con
 	kit.Must(t, err)
 	b.connection, err = b.ActivateConnection(ctx, added.ID)
 	kit.Must(t, err)
-	adapter, err := provider.NewHTTP(provider.Config{BaseURL: address, Credential: secret.New(credential),
+	adapter, err := protocol.New(provider.Config{BaseURL: address, Credential: secret.New(credential),
 		Timeout: kit.Patience(), Clock: time.Now})
 	kit.Must(t, err)
 	t.Cleanup(adapter.Close)

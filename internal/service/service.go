@@ -32,6 +32,7 @@ import (
 	"quittance/internal/httpserver"
 	"quittance/internal/operator"
 	"quittance/internal/provider"
+	"quittance/internal/provider/adapters"
 	"quittance/internal/purchase"
 	"quittance/internal/secret"
 	"quittance/internal/server"
@@ -223,7 +224,7 @@ func (s *Service) createServices() {
 
 // adapter creates the provider adapter of a connection.
 func (s *Service) adapter(c store.Connection, credential secret.Text) (provider.Adapter, error) {
-	kind, known := provider.Describe(c.Kind)
+	kind, known := adapters.Describe(c.Kind)
 	if !known {
 		return nil, fmt.Errorf("unknown connection kind %q", c.Kind)
 	}

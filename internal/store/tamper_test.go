@@ -12,6 +12,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/provider"
+	"quittance/internal/provider/simulator"
 	"quittance/internal/purchase"
 	"quittance/internal/secret"
 	"quittance/internal/store"
@@ -93,7 +94,7 @@ func rules() store.Replay {
 
 // scripted returns the prepared response, or otherwise that of the simulator.
 type scripted struct {
-	*provider.Simulator
+	*simulator.Adapter
 	next []provider.Response
 }
 
@@ -106,7 +107,7 @@ func (s *scripted) pop() (a provider.Response, ok bool) {
 }
 
 func (s *scripted) Submit(ctx context.Context, doc provider.Document) provider.Response {
-	real := s.Simulator.Submit(ctx, doc)
+	real := s.Adapter.Submit(ctx, doc)
 	if a, ok := s.pop(); ok {
 		return a
 	}
@@ -117,7 +118,7 @@ func (s *scripted) Status(ctx context.Context, query provider.Query) provider.Re
 	if a, ok := s.pop(); ok {
 		return a
 	}
-	return s.Simulator.Status(ctx, query)
+	return s.Adapter.Status(ctx, query)
 }
 
 // story fills a store through the service: submissions with every kind of outcome, incoming e-invoices, events that
@@ -125,7 +126,7 @@ func (s *scripted) Status(ctx context.Context, query provider.Query) provider.Re
 func (f *fixture) story(t *testing.T) {
 	t.Helper()
 	ctx := t.Context()
-	adapter := &scripted{Simulator: provider.NewSimulator(f.Clock.Now, time.Minute)}
+	adapter := &scripted{Adapter: simulator.New(f.Clock.Now, time.Minute)}
 	service := submission.New(f.DB, submission.Config{
 		Environment: "sandbox", CallTimeout: time.Second, Polling: submission.Polling{First: time.Second, Max: time.Hour},
 		Adapters: submission.NewAdapters(f.DB, func(store.Connection, secret.Text) (provider.Adapter, error) {

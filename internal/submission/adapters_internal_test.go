@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"quittance/internal/provider"
+	"quittance/internal/provider/simulator"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/test/storetest"
@@ -18,7 +19,7 @@ func TestAdaptersAreBounded(t *testing.T) {
 	made := 0
 	adapters := NewAdapters(s.DB, func(store.Connection, secret.Text) (provider.Adapter, error) {
 		made++
-		return provider.NewSimulator(time.Now, time.Second), nil
+		return simulator.New(time.Now, time.Second), nil
 	})
 	adapters.limit = 2
 	var connections []store.Connection
@@ -55,7 +56,7 @@ func TestAdaptersAreBounded(t *testing.T) {
 func TestKeptAdapterOfChangedConnection(t *testing.T) {
 	s := storetest.Open(t, storetest.SQLite)
 	adapters := NewAdapters(s.DB, func(store.Connection, secret.Text) (provider.Adapter, error) {
-		return provider.NewSimulator(time.Now, time.Second), nil
+		return simulator.New(time.Now, time.Second), nil
 	})
 	account, err := s.CreateAccount(t.Context(), "Palm", store.NewUser{Email: "a@example.com"})
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"quittance/internal/document"
 	"quittance/internal/invoice"
 	"quittance/internal/provider"
+	"quittance/internal/provider/adapters"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/submission"
@@ -38,7 +39,7 @@ func newBelgian(t *testing.T, engine string, limit time.Duration) *belgian {
 	kit.Must(t, err)
 	t.Cleanup(func() { kit.Must(t, db.Close()) })
 	adapters := submission.NewAdapters(db, func(c store.Connection, credential secret.Text) (provider.Adapter, error) {
-		kind, _ := provider.Describe(c.Kind)
+		kind, _ := adapters.Describe(c.Kind)
 		return kind.Open(provider.Config{BaseURL: c.BaseURL, Credential: credential, Timeout: limit, Clock: time.Now})
 	})
 	b := &belgian{standIn: providertest.NewEInvoiceBE(credential, time.Now())}

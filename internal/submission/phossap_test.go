@@ -12,6 +12,7 @@ import (
 	"quittance/internal/document"
 	"quittance/internal/invoice"
 	"quittance/internal/provider"
+	"quittance/internal/provider/adapters"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/submission"
@@ -54,7 +55,7 @@ func newCompany(t *testing.T, engine string, limit time.Duration, connection sto
 	kit.Must(t, err)
 	t.Cleanup(func() { kit.Must(t, db.Close()) })
 	adapters := submission.NewAdapters(db, func(c store.Connection, credential secret.Text) (provider.Adapter, error) {
-		kind, _ := provider.Describe(c.Kind)
+		kind, _ := adapters.Describe(c.Kind)
 		return kind.Open(provider.Config{BaseURL: c.BaseURL, Credential: credential, Options: c.Options, Timeout: limit,
 			Clock: time.Now})
 	})

@@ -5,6 +5,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/provider"
+	"quittance/internal/provider/adapters"
 	"quittance/internal/store"
 )
 
@@ -22,7 +23,7 @@ func (s *Service) LookUpRecipient(ctx context.Context, tenant *store.Tenant, sch
 		return api.RecipientLookup{}, err
 	}
 	lookup := api.RecipientLookup{Profiles: []string{}}
-	if kind, ok := provider.Describe(connection.Kind); ok && kind.Recipients {
+	if kind, ok := adapters.Describe(connection.Kind); ok && kind.Recipients {
 		release, err := s.limiter.acquire(ctx, tenant.Account(), acquireTimeout)
 		if err != nil {
 			return api.RecipientLookup{}, err

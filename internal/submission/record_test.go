@@ -12,6 +12,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/invoice"
 	"quittance/internal/provider"
+	"quittance/internal/provider/protocol"
 	"quittance/internal/store"
 )
 
@@ -33,7 +34,7 @@ func decideAndApply(t testingT, s store.Submission, call string, response provid
 	now time.Time) (store.Submission, store.Decision) {
 	t.Helper()
 	r := providerResponse{Response: response, call: call, began: now.Add(-response.Duration),
-		profile: provider.Profile{Vocabulary: provider.ProtocolVocabulary(), Idempotent: true}, timeout: timeout,
+		profile: provider.Profile{Vocabulary: protocol.Vocabulary(), Idempotent: true}, timeout: timeout,
 		polling: polling}
 	d, err := r.decide(s, held, now)
 	if err != nil {
@@ -290,7 +291,7 @@ func TestRefusedResend(t *testing.T) {
 // evidence, and nothing is read from it. A report with the credential elsewhere is read.
 func TestReportThatEchoesCredential(t *testing.T) {
 	const credential = "canary-credential"
-	profile := provider.Profile{Vocabulary: provider.ProtocolVocabulary(),
+	profile := provider.Profile{Vocabulary: protocol.Vocabulary(),
 		EchoesCredential: func(text string) bool { return strings.Contains(text, credential) }}
 	for name, c := range map[string]struct {
 		word string

@@ -7,6 +7,7 @@ import (
 	"quittance/internal/document"
 	"quittance/internal/invoice"
 	"quittance/internal/provider"
+	"quittance/internal/provider/adapters"
 	"quittance/internal/store"
 )
 
@@ -23,7 +24,7 @@ func render(source store.Source) (text []byte, missing api.Faults, err error) {
 	if findings := document.Needs(profile, d); len(findings) > 0 {
 		return nil, findings.Faults(), nil
 	}
-	kind, _ := provider.Describe(source.Kind)
+	kind, _ := adapters.Describe(source.Kind)
 	if faults := kind.Faults(source.Draft, source.Options); len(faults) > 0 {
 		return nil, ofDocument(d, faults), nil
 	}
@@ -107,7 +108,7 @@ func ReadSubmitted(text []byte) (store.Sent, error) {
 // Unsupported returns a function that says what about a draft the adapter of the account's active connection cannot
 // send; nil if it sends every draft. The account is that of a [store.Session].
 func Unsupported(account *store.Account) func(*api.Draft) api.Faults {
-	kind, known := provider.Describe(account.Kind)
+	kind, known := adapters.Describe(account.Kind)
 	if !known || kind.Addresses == nil && len(kind.Currencies) == 0 {
 		return nil
 	}

@@ -8,7 +8,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/invoice"
-	"quittance/internal/provider"
+	"quittance/internal/provider/adapters"
 	"quittance/internal/store"
 )
 
@@ -60,7 +60,7 @@ func reread(kind string, s store.Submission, e store.Evidence, body []byte,
 		return report, false, errReading
 	}
 	if hasBody {
-		vocabulary, published := provider.PublishedVocabulary(table)
+		vocabulary, published := adapters.PublishedVocabulary(table)
 		if !published {
 			return report, false, errTable
 		}
@@ -84,7 +84,7 @@ func rereadEarly(kind string, s store.Submission, e store.Evidence, body []byte,
 	if !hasBody {
 		return report, false, store.ErrNotAtHand
 	}
-	vocabulary, published := provider.PublishedVocabulary(kind + "/1")
+	vocabulary, published := adapters.PublishedVocabulary(kind + "/1")
 	if !published {
 		return report, false, errTable
 	}

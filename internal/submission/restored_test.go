@@ -16,6 +16,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/invoice"
 	"quittance/internal/provider"
+	"quittance/internal/provider/protocol"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/submission"
@@ -108,7 +109,7 @@ func openWith(t *testing.T, p *testProvider, address string, options store.Optio
 	db, err := store.Open(t.Context(), address, options)
 	kit.Must(t, err)
 	adapters := submission.NewAdapters(db, func(c store.Connection, credential secret.Text) (provider.Adapter, error) {
-		return provider.NewHTTP(provider.Config{BaseURL: c.BaseURL, Credential: credential, Timeout: ample, Clock: time.Now})
+		return protocol.New(provider.Config{BaseURL: c.BaseURL, Credential: credential, Timeout: ample, Clock: time.Now})
 	})
 	return &testService{DB: db, provider: p, address: address, keys: options.Keys,
 		service: submission.New(db, submission.Config{Environment: "sandbox", Adapters: adapters,
@@ -247,7 +248,7 @@ func (h *testService) wantTruth(t *testing.T, found store.Invoice) {
 	}
 	text, err := json.Marshal(entry.Report(time.Now()))
 	kit.Must(t, err)
-	report, err := invoice.ReadReport(text, provider.ProtocolVocabulary())
+	report, err := invoice.ReadReport(text, protocol.Vocabulary())
 	kit.Must(t, err)
 	if s.Outcome != invoice.Outcome(report.Status) || s.States != report.States {
 		t.Errorf("%s is %s with %v, but the provider reports %s with %v", s.Number, s.Outcome, s.States, report.Status,

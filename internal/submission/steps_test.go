@@ -16,6 +16,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/invoice"
 	"quittance/internal/provider"
+	"quittance/internal/provider/simulator"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/internal/submission"
@@ -27,7 +28,7 @@ import (
 // stepwise is a provider that first takes a document and then sends it when it is asked to. It does not repeat our
 // reference. Its status response is two requests.
 type stepwise struct {
-	*provider.Simulator
+	*simulator.Adapter
 	table invoice.Vocabulary
 
 	mu        sync.Mutex
@@ -45,7 +46,7 @@ type stepwise struct {
 }
 
 func newStepwise() *stepwise {
-	return &stepwise{Simulator: provider.NewSimulator(time.Now, 0), broken: map[string]bool{}, table: invoice.Vocabulary{
+	return &stepwise{Adapter: simulator.New(time.Now, 0), broken: map[string]bool{}, table: invoice.Vocabulary{
 		Name: "stepwise/1", ProviderReference: "/id", Status: "/state",
 		Statuses:        map[string]invoice.Status{"draft": invoice.Unsent, "sent": invoice.Accepted},
 		ProviderInvoice: invoice.StatePointers{Value: "/state", TerminalValues: []string{"sent"}},

@@ -15,6 +15,7 @@ import (
 
 	"quittance/internal/invoice"
 	"quittance/internal/provider"
+	"quittance/internal/provider/protocol"
 	"quittance/internal/secret"
 	"quittance/sandbox/fakeprovider"
 	"quittance/test/providertest"
@@ -163,9 +164,9 @@ const (
 )
 
 // adapterTo returns the real adapter to a provider sandbox.
-func adapterTo(t *testing.T, url string, timeout time.Duration) *provider.HTTP {
+func adapterTo(t *testing.T, url string, timeout time.Duration) *protocol.Adapter {
 	t.Helper()
-	h, err := provider.NewHTTP(provider.Config{BaseURL: url, Credential: secret.New(credential), Timeout: timeout,
+	h, err := protocol.New(provider.Config{BaseURL: url, Credential: secret.New(credential), Timeout: timeout,
 		Clock: time.Now})
 	if err != nil {
 		t.Fatal(err)
@@ -288,7 +289,7 @@ func TestAdapterResults(t *testing.T) {
 }
 
 // play makes one call with the adapter.
-func play(t *testing.T, h *provider.HTTP, call rune) provider.Response {
+func play(t *testing.T, h *protocol.Adapter, call rune) provider.Response {
 	t.Helper()
 	switch call {
 	case 's':
@@ -316,7 +317,7 @@ func checkHeard(t *testing.T, response provider.Response, want adapterResult, ca
 	if response.Kind != provider.Complete || call == 'p' || call == 'd' {
 		return
 	}
-	report, err := invoice.ReadReport(response.Body, provider.ProtocolVocabulary())
+	report, err := invoice.ReadReport(response.Body, protocol.Vocabulary())
 	body := aReport
 	switch {
 	case err != nil:
@@ -337,7 +338,7 @@ func TestEveryWrongTypeIsUnreadable(t *testing.T) {
 	for range 7 {
 		s.force(fakeprovider.WrongTypes)
 		response := h.Status(t.Context(), provider.Query{Reference: "ref-1"})
-		if _, err := invoice.ReadReport(response.Body, provider.ProtocolVocabulary()); err == nil ||
+		if _, err := invoice.ReadReport(response.Body, protocol.Vocabulary()); err == nil ||
 			!json.Valid(response.Body) {
 			t.Errorf("%v %s", err, response.Body)
 		}

@@ -15,6 +15,7 @@ import (
 
 	"quittance/internal/invoice"
 	"quittance/internal/provider"
+	"quittance/internal/provider/protocol"
 	"quittance/sandbox/fakeprovider"
 	"quittance/test/kit"
 	"quittance/test/providertest"
@@ -217,7 +218,7 @@ var mishaps = map[string]struct {
 	"sandbox-header-bomb":         {1, true, unclear(0, provider.ClassProtocol)},
 	"sandbox-redirect-to-service": {1, false, unclear(307, provider.ClassRedirect)},
 	"sandbox-foreign": {1, true, func(a provider.Response) bool {
-		report, err := invoice.ReadReport(a.Body, provider.ProtocolVocabulary())
+		report, err := invoice.ReadReport(a.Body, protocol.Vocabulary())
 		return err == nil && report.Reference != "ref-1" && report.Status == invoice.Rejected
 	}},
 }
@@ -254,7 +255,7 @@ func TestLostDocument(t *testing.T) {
 func echoed(a provider.Response) bool { return a.Kind == provider.Complete && a.Echoed }
 
 func noDocument(a provider.Response) bool {
-	_, err := invoice.ReadReport(a.Body, provider.ProtocolVocabulary())
+	_, err := invoice.ReadReport(a.Body, protocol.Vocabulary())
 	return a.Kind == provider.Complete && err != nil
 }
 
@@ -279,7 +280,7 @@ func TestMishapsGoWrongAsDescribedAndThenEndWell(t *testing.T) {
 			doc := providertest.Document("ref-1")
 			doc.Body = []byte(strings.Replace(string(doc.Body), "1234567890", id, 1))
 			var s *running
-			var h *provider.HTTP
+			var h *protocol.Adapter
 			var response provider.Response
 			for early := true; early && timeout <= ample; timeout *= 2 {
 				s = start(t, t.TempDir(), func(o *fakeprovider.Options) { o.Silence = time.Hour })

@@ -17,6 +17,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/provider"
+	"quittance/internal/provider/protocol"
 	"quittance/internal/secret"
 	"quittance/sandbox/fakeprovider"
 	"quittance/test/providertest"
@@ -178,7 +179,7 @@ func TestTheHTTPAdapterConforms(t *testing.T) {
 			}
 			server.ServeHTTP(w, r)
 		}))
-		adapter, err := provider.NewHTTP(provider.Config{BaseURL: listener.URL, Credential: secret.New(credential),
+		adapter, err := protocol.New(provider.Config{BaseURL: listener.URL, Credential: secret.New(credential),
 			Clock: time.Now})
 		if err != nil {
 			t.Fatal(err)

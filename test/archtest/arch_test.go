@@ -54,7 +54,7 @@ var guarded = map[string]struct {
 		"internal/console/apikeys.go", "internal/console/session.go", "internal/console/sign_on.go",
 		"internal/operator/session.go",
 		// the Authorization header of a call to the provider, and its check at start
-		"internal/provider/call.go", "internal/provider/client.go",
+		"internal/provider/httpcall/call.go", "internal/provider/config.go",
 		"sandbox/fakeprovider/server.go", // the digest that a caller's credential is compared with
 		// the token in the response to a login, and the key in that to its creation
 		"internal/server/account.go", "internal/server/apikeys.go",

@@ -14,6 +14,7 @@ import (
 
 	"quittance/internal/document"
 	"quittance/internal/provider"
+	"quittance/internal/provider/phossap"
 	"quittance/internal/secret"
 )
 
@@ -90,13 +91,13 @@ func StartPhossAP(t testing.TB, token string) *PhossAP {
 }
 
 // Adapter returns an adapter to the access point; edit changes its configuration.
-func (p *PhossAP) Adapter(t testing.TB, edit func(*provider.Config)) *provider.PhossAP {
+func (p *PhossAP) Adapter(t testing.TB, edit func(*provider.Config)) *phossap.Adapter {
 	t.Helper()
 	config := provider.Config{BaseURL: p.URL, Credential: secret.New(p.Token), Clock: time.Now}
 	if edit != nil {
 		edit(&config)
 	}
-	adapter, err := provider.NewPhossAP(config)
+	adapter, err := phossap.New(config)
 	if err != nil {
 		t.Fatal(err)
 	}

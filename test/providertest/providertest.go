@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"sync"
 	"testing"
@@ -460,4 +462,15 @@ func odd(t *testing.T, adapter provider.Adapter, control Control) {
 			}
 		}
 	}
+}
+
+// Credential is a credential of every character that a header has to carry, for the tests of adapters.
+const Credential = "psk_live/7Zq+Kf-91_Ab.QQ=x"
+
+// Serve serves with a handler until the test ends.
+func Serve(t *testing.T, handler http.HandlerFunc) *httptest.Server {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	return server
 }

@@ -5,6 +5,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/document"
+	"quittance/internal/invoice"
 	"quittance/internal/provider"
 )
 
@@ -56,3 +57,25 @@ func Rendered(t testing.TB, format document.Profile, reference string) provider.
 	}
 	return provider.Document{Reference: reference, Body: body}
 }
+
+// CreditNote renders a credit note of [Draft] in a document format.
+func CreditNote(t *testing.T, format document.Profile) []byte {
+	t.Helper()
+	draft := Draft("INV-1")
+	credit, faults := invoice.NewCredit(draft, nil, &api.CreditNoteRequest{Kind: new(api.CreditFull)})
+	if len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	text, err := document.Write(format, document.Document{ID: creditNoteID, Draft: draft,
+		Seller: Seller(format), Credit: &api.CreditNote{
+			ID: creditNoteID, CreditNoteNumber: "CN-1", IssueDate: "2026-03-15", Reason: "Two hours were not worked.",
+			ReasonCode: new("DL8.61.1.A"), Kind: credit.Kind, Currency: *draft.Currency, TotalAmount: credit.Total,
+			Items: credit.Items}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// creditNoteID is the identifier of the note of [CreditNote].
+const creditNoteID = "0195b1ef-9a10-7c55-8f0e-2b7d1c3e4f60"

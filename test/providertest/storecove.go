@@ -17,6 +17,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/document"
 	"quittance/internal/provider"
+	"quittance/internal/provider/storecove"
 	"quittance/internal/secret"
 )
 
@@ -86,9 +87,9 @@ func (s *Storecove) Options() map[string]string {
 }
 
 // Adapter returns an adapter to the service.
-func (s *Storecove) Adapter(t testing.TB) *provider.Storecove {
+func (s *Storecove) Adapter(t testing.TB) *storecove.Adapter {
 	t.Helper()
-	adapter, err := provider.NewStorecove(provider.Config{BaseURL: s.BaseURL(), Credential: secret.New(s.Key),
+	adapter, err := storecove.New(provider.Config{BaseURL: s.BaseURL(), Credential: secret.New(s.Key),
 		Options: s.Options(), Clock: time.Now})
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 
 	"quittance/internal/account"
 	"quittance/internal/provider"
+	"quittance/internal/provider/protocol"
 	"quittance/internal/purchase"
 	"quittance/internal/queue"
 	"quittance/internal/secret"
@@ -44,7 +45,7 @@ type process struct {
 	purchases   *purchase.Service
 	deliverer   *webhook.Deliverer
 	sender      *webhook.Sender
-	opened      []*provider.HTTP
+	opened      []*protocol.Adapter
 	dead        bool
 }
 
@@ -73,7 +74,7 @@ func (w *world) start(name string) *process {
 		store.Options{Keys: w.fixture.keys, Now: time.Now, Random: random, Log: w.log, Checkpoint: p.checkpoint})
 	w.must(err)
 	adapters := submission.NewAdapters(p.db, func(c store.Connection, credential secret.Text) (provider.Adapter, error) {
-		adapter, err := provider.NewHTTP(provider.Config{BaseURL: c.BaseURL, Credential: credential, Timeout: callTimeout,
+		adapter, err := protocol.New(provider.Config{BaseURL: c.BaseURL, Credential: credential, Timeout: callTimeout,
 			Clock: time.Now, Dial: w.net.dialFor(p)})
 		p.opened = append(p.opened, adapter)
 		return adapter, err

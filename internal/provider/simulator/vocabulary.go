@@ -1,0 +1,43 @@
+package simulator
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"quittance/client/api"
+	"quittance/internal/invoice"
+)
+
+// The status and the state values of the simulator. Their names say that nothing real has happened.
+const (
+	simulatedTaken    = "simulation_taken"
+	simulatedPending  = "simulated_pending"
+	simulatedValid    = "simulated_valid"
+	simulatedIssued   = "simulated_issued"
+	simulatedReported = "simulated_reported"
+	simulatedReceived = "simulated_received"
+)
+
+// simulatorVocabulary returns the published table of the simulator, whose reports carry neither terminal flags nor
+// meanings.
+func simulatorVocabulary() invoice.Vocabulary {
+	return invoice.Vocabulary{
+		Name:              "simulator/2",
+		Reference:         "/simulation/ref",
+		ProviderReference: "/simulation/number",
+		Status:            "/simulation/result",
+		Statuses:          map[string]invoice.Status{simulatedTaken: invoice.Accepted},
+		Sequence:          "/simulation/round",
+		ReportedAt:        "/simulation/at",
+		Submission:        simulatorPointers("/dimensions/submission", simulatedValid),
+		ProviderInvoice:   simulatorPointers("/dimensions/invoice", simulatedIssued),
+		TaxAuthority:      simulatorPointers("/dimensions/authority", simulatedReported),
+		Receiver:          simulatorPointers("/dimensions/receiver", simulatedReceived),
+	}
+}
+
+// simulatorPointers returns where a dimension is in a simulated report, and what its values mean: each dimension first
+// waits and then succeeds.
+func simulatorPointers(value jsontext.Pointer, last string) invoice.StatePointers {
+	return invoice.StatePointers{Value: value, TerminalValues: []string{last},
+		Meanings: map[string]api.Meaning{simulatedPending: api.MeaningWaiting, last: api.MeaningPositive}}
+}
