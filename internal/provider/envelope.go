@@ -50,11 +50,11 @@ type File struct {
 
 // NewXMLFile returns an XML document in a document format, with its digest.
 func NewXMLFile(profile document.Profile, body []byte) *File {
-	return &File{Profile: string(profile), MediaType: "application/xml", Body: body, SHA256: Digest(body)}
+	return &File{Profile: string(profile), MediaType: "application/xml", Body: body, SHA256: digest(body)}
 }
 
-// Digest returns the lowercase hex SHA-256 of a body.
-func Digest(body []byte) string {
+// digest returns the lowercase hex SHA-256 of a body.
+func digest(body []byte) string {
 	sum := sha256.Sum256(body)
 	return hex.EncodeToString(sum[:])
 }
@@ -88,7 +88,7 @@ func ReadEnvelope(text []byte) (Envelope, error) {
 	if e.Seller == nil {
 		e.Seller = &api.Profile{}
 	}
-	if e.Document != nil && Digest(e.Document.Body) != e.Document.SHA256 {
+	if e.Document != nil && digest(e.Document.Body) != e.Document.SHA256 {
 		return Envelope{}, errDigest
 	}
 	return e, nil

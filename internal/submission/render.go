@@ -57,8 +57,9 @@ func ofDocument(d document.Document, faults api.Faults) api.Faults {
 // creditNote returns the credit note of an envelope with the fields that a document has.
 func creditNote(e provider.Envelope) *api.CreditNote {
 	n := e.CreditNote
-	return &api.CreditNote{Currency: textOf(e.Invoice.Currency), CreditNoteNumber: n.Number, IssueDate: n.IssueDate,
-		Reason: n.Reason, ReasonCode: n.ReasonCode, Kind: n.Kind, TotalAmount: n.TotalAmount, Items: n.Items}
+	return &api.CreditNote{Currency: provider.TextOf(e.Invoice.Currency), CreditNoteNumber: n.Number,
+		IssueDate: n.IssueDate, Reason: n.Reason, ReasonCode: n.ReasonCode, Kind: n.Kind, TotalAmount: n.TotalAmount,
+		Items: n.Items}
 }
 
 // Sent is what a submission sent.

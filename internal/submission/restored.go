@@ -51,8 +51,9 @@ func (r providerResponse) retain(s store.Submission, held bool, now time.Time) (
 }
 
 // queryLost asks about the references under which a restored document may have been submitted, beside its own, about
-// which the provider has given the response own. free is true if there are none, or if the provider has none of them.
-// Otherwise queryLost records what it found, and returns the submission that is current then.
+// which the provider has given the response own. free is true if the provider has a document under none of them, or has
+// rejected those of earlier references. Otherwise queryLost records what it found, and returns the submission that is
+// current then.
 func (s *Service) queryLost(ctx context.Context, lease store.SubmissionLease,
 	own providerResponse) (recorded store.Submission, free bool, err error) {
 	references, err := lease.LostReferences(ctx)
@@ -70,9 +71,14 @@ func (s *Service) queryLost(ctx context.Context, lease store.SubmissionLease,
 			s.logCall(ctx, asked, response, asked.Submission, nil)
 			continue
 		}
-		_, known := response.readReport(asked.Submission)
+		report, known := response.readReport(asked.Submission)
+		if known && reference.Earlier && report.Status == invoice.Rejected {
+			s.logCall(ctx, asked, response, asked.Submission, nil)
+			continue // the draft is what the company has made of it
+		}
 		if known && reference.Earlier {
-			s.Log.ErrorContext(ctx, "the provider has a document from before the restore under an earlier reference: nothing is sent",
+			s.Log.ErrorContext(ctx,
+				"the provider has a document from before the restore under an earlier reference: nothing is sent",
 				"account", lease.Tenant.Account(), "submission", lease.Submission.ID, "reference", reference.ID)
 		}
 		if !known || reference.Earlier {

@@ -1,10 +1,13 @@
 package submission_test
 
 import (
+	"bytes"
 	"testing"
 	"time"
 
 	"quittance/client/api"
+	"quittance/internal/provider"
+	"quittance/internal/provider/protocol"
 	"quittance/internal/secret"
 	"quittance/internal/store"
 	"quittance/test/kit"
@@ -52,6 +55,32 @@ func TestRestoredAndEdited(t *testing.T) {
 		func(t *testing.T, h *testService, id store.ID) { h.submit(t, id, store.OutcomeNotSent) },
 		func(t *testing.T, h *testService, id store.ID) { h.submit(t, id, api.OutcomeAcknowledged) },
 		func(t *testing.T, h *testService, id store.ID) { h.patch(t, id) })
+}
+
+// TestRestoredAndCorrected is TestRestoredAndEdited with a document that the provider has rejected under the earlier
+// reference: the edited draft is sent.
+func TestRestoredAndCorrected(t *testing.T) {
+	storetest.EachEngine(t, func(t *testing.T, engine string) {
+		h := newTestService(t, engine, newTestProvider(t))
+		id := h.draft(t, "INV-1", "sandbox-429-once")
+		h.submit(t, id, store.OutcomeNotSent)
+		for reference := range h.provider.posts() {
+			h.rejectedUnder(t, reference)
+		}
+		h, copied := h.backup(t)
+		kit.Must(t, h.Close())
+
+		again := h.at(t, copied)
+		_, err := again.MarkRestored(t.Context())
+		kit.Must(t, err)
+		again.patch(t, id)
+		again.submit(t, id, api.OutcomeAcknowledged)
+		if after := again.settle(t, id); after.Submission.Ordinal != 2 {
+			t.Errorf("sent as submission %d", after.Submission.Ordinal)
+		}
+		again.verify(t)
+		kit.Must(t, again.Close())
+	})
 }
 
 // TestRestoredWithAnotherProfile is TestRestoredAndEdited with another company profile instead of another draft.
@@ -114,6 +143,22 @@ func TestRestoredBeforeAnotherProvider(t *testing.T) {
 		}
 		kit.Must(t, again.Close())
 	})
+}
+
+// rejectedUnder makes the provider receive and reject a document under a reference, unknown to the database.
+func (h *testService) rejectedUnder(t *testing.T, reference string) {
+	t.Helper()
+	adapter, err := protocol.New(provider.Config{BaseURL: h.provider.url, Credential: secret.New(credential),
+		Clock: time.Now})
+	kit.Must(t, err)
+	defer adapter.Close()
+	body, err := provider.Envelope{Reference: reference, Seller: &api.Profile{},
+		Invoice: draftFor("INV-1", "sandbox-rejected-validation")}.Marshal()
+	kit.Must(t, err)
+	response := adapter.Submit(t.Context(), provider.Document{Reference: reference, Body: body})
+	if response.Kind != provider.Complete || !bytes.Contains(response.Body, []byte("rejected")) {
+		t.Fatalf("%v: %s", response.Kind, response.Body)
+	}
 }
 
 // changeProvider gives the company an active connection to another provider.

@@ -180,10 +180,10 @@ func (s *Service) sendBegun(ctx context.Context, lease store.SubmissionLease, be
 		send = s.sendRestored
 	}
 	recorded, err := send(ctx, lease)
-	if errors.Is(err, store.ErrLeaseLost) {
-		recorded, err = lease.Tenant.Submission(ctx, lease.Submission.ID) // as another worker has left it
-	}
-	if err == nil && !recorded.MaybeSent() {
+	switch {
+	case errors.Is(err, store.ErrLeaseLost):
+		err = store.ErrSubmissionInProgress // another worker goes on with it, perhaps under another reference
+	case err == nil && !recorded.MaybeSent():
 		err = ErrNotSubmitted
 	}
 	return recorded, err
@@ -263,7 +263,7 @@ func (s *Service) submitOnce(ctx context.Context, lease store.SubmissionLease) p
 	ctx, span := s.beginCall(ctx, lease.Connection, &response)
 	if s.db.Now().Before(*lease.Submission.DueAt) {
 		response.Response = adapter.Submit(ctx, provider.Document{Reference: lease.Submission.ID.String(),
-			ProviderReference: textOf(lease.Submission.ProviderReference),
+			ProviderReference: provider.TextOf(lease.Submission.ProviderReference),
 			Repeated:          lease.Restored || lease.Submission.Outcome != api.OutcomeInProgress, Body: lease.Document})
 	} else {
 		// This process was suspended after the intent was committed. Another worker may have queried its status since, and
@@ -281,7 +281,7 @@ func (s *Service) queryStatus(ctx context.Context, lease store.SubmissionLease) 
 		return response
 	}
 	query := provider.Query{Reference: lease.Submission.ID.String(),
-		ProviderReference: textOf(lease.Submission.ProviderReference)}
+		ProviderReference: provider.TextOf(lease.Submission.ProviderReference)}
 	if response.profile.QueriesByContent && query.ProviderReference == "" {
 		if query.Body = lease.Document; query.Body == nil {
 			var err error
@@ -296,14 +296,6 @@ func (s *Service) queryStatus(ctx context.Context, lease store.SubmissionLease) 
 	response.Response = adapter.Status(ctx, query)
 	s.endCall(span, &response)
 	return response
-}
-
-// textOf returns the text that p points to, "" for nil.
-func textOf(p *string) string {
-	if p == nil {
-		return ""
-	}
-	return *p
 }
 
 // prepareCall opens the adapter of a connection and prepares the response of one call. When the connection cannot be
