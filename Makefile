@@ -114,9 +114,10 @@ planted:
 crash:
 	go test -count=1 -run 'TestKilledAtEveryCheckpoint|TestEveryNamedStep' -timeout 1h ./test/integration -every-checkpoint
 replicas:
-	go test -run 'TestReplicasRace|TestKilledInside|TestRolling|TestPostgresInTrouble|TestDiskFull|TestAdditive|TestMigrateBeside|TestPingWrites' -v -timeout 1h ./test/integration ./internal/store
+	go test -run 'TestReplicasRace|TestKilledInside|TestRolling|TestPostgresInTrouble|TestDiskFull|TestAdditive|TestMigrateBeside|TestPingWrites' -v -timeout 1h ./test/integration ./internal/ledger/...
 evidence:
-	go test -count=1 -run 'TestAppendOnly|TestAnyAlteration|TestAlteredBefore|TestTampered|TestAnchor|TestEvidenceOfBefore|TestMovedTo|TestVerify|TestSeals|TestExport' -v ./internal/store -every-row
+	go test -count=1 -run 'TestAppendOnly|TestVerify' -v ./internal/ledger/base
+	go test -count=1 -v ./internal/ledger/proof -every-row
 	go test -count=1 -run 'TestAppendOnly|TestTampered|TestAnchor|TestVerify|TestSeals|TestExport|TestScripts/evidence' -v ./test/integration
 canaries:
 	go test -run 'TestSecretsAppearNowhere|TestTheScan' -v ./test/integration

@@ -13,7 +13,7 @@ import (
 
 	"quittance/quittancetest"
 	"quittance/test/pgtest"
-	"quittance/test/storetest"
+	"quittance/test/ledgertest"
 )
 
 // benchClients is how many clients work at once.
@@ -96,7 +96,7 @@ func benchTogether(b *testing.B, do func(client *http.Client, n int64)) {
 // BenchmarkDrafts creates drafts of ten items over HTTP, durably; clients and server share the process.
 func BenchmarkDrafts(b *testing.B) {
 	items := strings.TrimSuffix(strings.Repeat(benchItem+",", 10), ",") + "]}"
-	for _, engine := range storetest.Engines() {
+	for _, engine := range ledgertest.Engines() {
 		b.Run(engine, func(b *testing.B) {
 			base, token := benchServer(b, engine)
 			benchTogether(b, func(client *http.Client, n int64) {
@@ -109,7 +109,7 @@ func BenchmarkDrafts(b *testing.B) {
 // BenchmarkSubmissions submits drafts over HTTP to a provider sandbox; everybody shares the process.
 func BenchmarkSubmissions(b *testing.B) {
 	items := strings.TrimSuffix(strings.Repeat(benchItem+",", 10), ",") + "]}"
-	for _, engine := range storetest.Engines() {
+	for _, engine := range ledgertest.Engines() {
 		b.Run(engine, func(b *testing.B) {
 			base, token := benchServer(b, engine)
 			paths := make([]string, b.N+1)

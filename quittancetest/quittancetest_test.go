@@ -14,7 +14,7 @@ import (
 	"quittance/test/kit"
 	"quittance/test/kit/leaks"
 	"quittance/test/pgtest"
-	"quittance/test/storetest"
+	"quittance/test/ledgertest"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -59,7 +59,7 @@ func invoice(t *testing.T, s *quittancetest.Server, id string) api.Invoice {
 // on returns the option for a database of an engine.
 func on(t *testing.T, engine string) quittancetest.Option {
 	t.Helper()
-	if engine == storetest.Postgres {
+	if engine == ledgertest.Postgres {
 		return quittancetest.WithDatabase(pgtest.URL(t))
 	}
 	return quittancetest.WithDatabase("sqlite:" + t.TempDir() + "/quittance.db")
@@ -68,7 +68,7 @@ func on(t *testing.T, engine string) quittancetest.Option {
 // TestStart: a test gets a whole service, whose provider reports all four states and whose receiver gets the callbacks;
 // and a second one on the same data directory goes on where the first one ended.
 func TestStart(t *testing.T) {
-	for _, engine := range storetest.Engines() {
+	for _, engine := range ledgertest.Engines() {
 		t.Run(engine, func(t *testing.T) {
 			options := []quittancetest.Option{quittancetest.WithData(t.TempDir()), quittancetest.WithPace(time.Millisecond),
 				on(t, engine)}

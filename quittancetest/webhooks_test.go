@@ -11,13 +11,13 @@ import (
 	"quittance/client/receiver"
 	"quittance/quittancetest"
 	"quittance/test/kit"
-	"quittance/test/storetest"
+	"quittance/test/ledgertest"
 )
 
 // TestSubscribe: a handler of the test gets signed requests, and none before the clock says that the next attempt is
 // due. It fails in every way that a handler can: with a status, without a response, and by taking no event.
 func TestSubscribe(t *testing.T) {
-	for _, engine := range storetest.Engines() {
+	for _, engine := range ledgertest.Engines() {
 		t.Run(engine, func(t *testing.T) {
 			s := quittancetest.Start(t, on(t, engine), quittancetest.WithStoppedClock())
 			var requests atomic.Int64

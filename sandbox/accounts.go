@@ -10,9 +10,10 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/account"
+	"quittance/internal/ledger/identity"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/secret"
 	"quittance/internal/service"
-	"quittance/internal/store"
 )
 
 // firstState returns the state of a fresh sandbox.
@@ -84,24 +85,25 @@ func (s *Sandbox) makeAccount(ctx context.Context, a newAccount) (id, password s
 		return "", "", err
 	}
 	db := s.service.DB()
-	made, err := db.CreateAccount(ctx, a.company, store.NewUser{Email: a.email, Name: "Sandbox Owner", PasswordHash: hash,
-		Proved: true})
+	made, err := identity.CreateAccount(ctx, db, a.company, identity.NewUser{Email: a.email, Name: "Sandbox Owner",
+		PasswordHash: hash, Proved: true})
 	if err != nil {
 		return "", "", err
 	}
-	if err := db.SetProfile(ctx, made.ID, syntheticProfile(a.company)); err != nil {
+	if err := identity.SetProfile(ctx, db, made.ID, syntheticProfile(a.company)); err != nil {
 		return "", "", err
 	}
-	connection, err := db.AddConnection(ctx, made.ID, store.NewConnection{Kind: "http", Environment: service.Sandbox,
-		BaseURL: "http://" + a.provider, Credential: secret.New(a.credential), Format: a.format})
+	connection, err := invoices.AddConnection(ctx, db, made.ID, invoices.NewConnection{Kind: "http",
+		Environment: service.Sandbox,
+		BaseURL:     "http://" + a.provider, Credential: secret.New(a.credential), Format: a.format})
 	if err != nil {
 		return "", "", err
 	}
-	if _, err := db.ActivateConnection(ctx, connection.ID); err != nil {
+	if _, err := invoices.ActivateConnection(ctx, db, connection.ID); err != nil {
 		return "", "", err
 	}
 	if a.creditNotes {
-		if _, err := db.ConfirmCreditNotes(ctx, connection.ID, "synthetic contract of the sandbox",
+		if _, err := invoices.ConfirmCreditNotes(ctx, db, connection.ID, "synthetic contract of the sandbox",
 			"provider protocol of the sandbox"); err != nil {
 			return "", "", err
 		}

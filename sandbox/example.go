@@ -9,8 +9,11 @@ import (
 	"time"
 
 	"quittance/client/api"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/events"
+	"quittance/internal/ledger/incoming"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/secret"
-	"quittance/internal/store"
 	"quittance/internal/webhook"
 	"quittance/sandbox/fakeprovider"
 )
@@ -112,7 +115,7 @@ func (s *Sandbox) seedExample(ctx context.Context) error {
 	if s.Info.Example == nil {
 		return nil
 	}
-	id, err := store.ParseID(s.Info.Example.AccountID)
+	id, err := base.ParseID(s.Info.Example.AccountID)
 	if err != nil {
 		return fmt.Errorf("account: %w", err)
 	}
@@ -128,7 +131,7 @@ func (s *Sandbox) seedExample(ctx context.Context) error {
 		return err
 	}
 	for n, example := range exampleInvoices() {
-		draft, err := tenant.CreateInvoice(ctx, example.draft(n, now))
+		draft, err := invoices.Create(ctx, tenant, example.draft(n, now))
 		if err != nil {
 			return fmt.Errorf("create a draft: %w", err)
 		}
@@ -148,11 +151,11 @@ func (s *Sandbox) seedExample(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return tenant.SeedIncoming(ctx, documents)
+	return incoming.Seed(ctx, tenant, documents)
 }
 
 // seedBook gives the example company a customer for each buyer, which its invoices reach, and some items.
-func seedBook(ctx context.Context, tenant *store.Tenant, now time.Time) error {
+func seedBook(ctx context.Context, tenant *base.Tenant, now time.Time) error {
 	known := map[string]bool{}
 	for n, example := range exampleInvoices() {
 		if known[example.buyer] {
@@ -162,13 +165,13 @@ func seedBook(ctx context.Context, tenant *store.Tenant, now time.Time) error {
 		customer := api.CustomerOf(example.draft(n, now))
 		customer.RecipientNetworkID, customer.Currency, customer.PaymentMeansCode, customer.PaymentTermsDays = new(
 			"sandbox-accepted"), new(example.currency), new("30"), new(30)
-		if _, err := tenant.Customers().Create(ctx, customer); err != nil {
+		if _, err := invoices.Customers(tenant).Create(ctx, customer); err != nil {
 			return fmt.Errorf("create a customer: %w", err)
 		}
 	}
 	for _, item := range []struct{ code, name, unit, price string }{{"EX-CONS", "Consulting", "HUR", "240.00"},
 		{"EX-TRAIN", "Training", "DAY", "1600.00"}, {"EX-SUPP", "Support plan", "MON", "450.00"}} {
-		if _, err := tenant.Items().Create(ctx, api.CatalogueItemFields{ItemCode: &item.code, Name: &item.name,
+		if _, err := invoices.Items(tenant).Create(ctx, api.CatalogueItemFields{ItemCode: &item.code, Name: &item.name,
 			UnitCode: &item.unit, Currency: new("AED"), NetUnitPrice: new(api.MustDecimal(item.price)), VATCategory: new("S"),
 			VATRate: new(api.MustDecimal("5"))}); err != nil {
 			return fmt.Errorf("create an item: %w", err)
@@ -178,7 +181,7 @@ func seedBook(ctx context.Context, tenant *store.Tenant, now time.Time) error {
 }
 
 // subscribeExample creates a subscription that works and one whose deliveries fail.
-func (s *Sandbox) subscribeExample(ctx context.Context, tenant *store.Tenant) error {
+func (s *Sandbox) subscribeExample(ctx context.Context, tenant *base.Tenant) error {
 	for _, wanted := range []struct{ url, description string }{
 		{s.Info.ReceiverURL, "Bookkeeping"},
 		{"https://" + s.servers[1].Address().String() + "/status/503", "Warehouse, which answers with 503"},
@@ -188,7 +191,7 @@ func (s *Sandbox) subscribeExample(ctx context.Context, tenant *store.Tenant) er
 			return err
 		}
 		s.Receiver.Trust(key)
-		if _, err := tenant.CreateSubscription(ctx, store.NewSubscription{URL: wanted.url, Events: api.EventKinds[:],
+		if _, err := events.CreateSubscription(ctx, tenant, events.NewSubscription{URL: wanted.url, Events: api.EventKinds[:],
 			Description: &wanted.description, Secret: secret.New(key)}); err != nil {
 			return fmt.Errorf("subscribe: %w", err)
 		}

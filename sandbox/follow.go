@@ -8,20 +8,21 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/events"
 )
 
 // followInterval is the time between two looks for new events.
 const followInterval = 300 * time.Millisecond
 
 // ExampleAccount returns the identifier of the example company's account, or the zero ID if there is no such company.
-func (s *Sandbox) ExampleAccount() (store.ID, error) {
+func (s *Sandbox) ExampleAccount() (base.ID, error) {
 	if s.Info.Example == nil {
-		return store.ID{}, nil
+		return base.ID{}, nil
 	}
-	account, err := store.ParseID(s.Info.Example.AccountID)
+	account, err := base.ParseID(s.Info.Example.AccountID)
 	if err != nil {
-		return store.ID{}, fmt.Errorf("account: %w", err)
+		return base.ID{}, fmt.Errorf("account: %w", err)
 	}
 	return account, nil
 }
@@ -38,7 +39,7 @@ func (s *Sandbox) Follow(ctx context.Context, report func(at time.Time, text str
 	}
 	var followed []*follower
 	for n, text := range accounts {
-		account, err := store.ParseID(text)
+		account, err := base.ParseID(text)
 		if err != nil {
 			return fmt.Errorf("account: %w", err)
 		}
@@ -67,10 +68,10 @@ func (s *Sandbox) Follow(ctx context.Context, report func(at time.Time, text str
 
 // follower reads the events of one company.
 type follower struct {
-	db      *store.DB
-	account store.ID
+	db      *base.DB
+	account base.ID
 	// tenant is the tenant whose events were read up to the position after; a reset gives the account another one.
-	tenant store.ID
+	tenant base.ID
 	after  int64
 	// since is the time before which documents are of no interest.
 	since time.Time
@@ -84,15 +85,15 @@ func (f *follower) look(ctx context.Context, report func(at time.Time, text stri
 	if err != nil {
 		return err
 	}
-	if tenant.Key() != f.tenant {
-		f.tenant, f.after = tenant.Key(), 0
+	if tenant.ID() != f.tenant {
+		f.tenant, f.after = tenant.ID(), 0
 	}
 	for more := true; more; {
-		var events []store.Event
-		if events, more, err = tenant.EventPage(ctx, f.after, 500, 1<<20); err != nil {
+		var page []events.Event
+		if page, more, err = events.EventPage(ctx, tenant, f.after, 500, 1<<20); err != nil {
 			return err
 		}
-		for _, e := range events {
+		for _, e := range page {
 			f.after = e.Position
 			if report == nil {
 				continue
@@ -111,12 +112,12 @@ func (f *follower) look(ctx context.Context, report func(at time.Time, text stri
 
 // describe returns the line about an event, or "" if it is of no interest. Numbers, words and identifiers contain no
 // control characters: drafts and responses with them are refused.
-func (f *follower) describe(e store.Event) (string, error) {
+func (f *follower) describe(e events.Event) (string, error) {
 	envelope, err := e.Envelope()
 	if err != nil {
 		return "", err
 	}
-	resource, err := store.ParseID(envelope.ResourceID)
+	resource, err := base.ParseID(envelope.ResourceID)
 	if err != nil {
 		return "", fmt.Errorf("event: %w", err)
 	}

@@ -7,9 +7,10 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/account"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
 	"quittance/internal/secret"
 	"quittance/internal/service"
-	"quittance/internal/store"
 )
 
 // WithAPIKey returns info with the API key of the sandbox's own company. Call it while [Sandbox.Run] serves.
@@ -29,7 +30,7 @@ func (s *Sandbox) apiKey(ctx context.Context) (secret.Text, error) {
 	if err != nil || saved == nil {
 		return secret.Text{}, fmt.Errorf("read the API key of the sandbox: %w", err)
 	}
-	id, err := store.ParseID(saved.AccountID)
+	id, err := base.ParseID(saved.AccountID)
 	if err != nil {
 		return secret.Text{}, fmt.Errorf("account of the sandbox: %w", err)
 	}
@@ -37,7 +38,7 @@ func (s *Sandbox) apiKey(ctx context.Context) (secret.Text, error) {
 	if err != nil {
 		return secret.Text{}, err
 	}
-	keys, err := tenant.APIKeys(ctx)
+	keys, err := identity.APIKeys(ctx, tenant)
 	if err != nil {
 		return secret.Text{}, err
 	}
@@ -53,7 +54,7 @@ func (s *Sandbox) apiKey(ctx context.Context) (secret.Text, error) {
 		return secret.Text{}, fmt.Errorf("API key of the sandbox: %v", faults)
 	}
 	made, key, err := (&account.Service{DB: s.DB(), Random: rand.Reader, Environment: service.Sandbox}).CreateAPIKey(ctx,
-		tenant, store.Session{}, add)
+		tenant, base.Session{}, add)
 	if err != nil {
 		return secret.Text{}, fmt.Errorf("create the API key of the sandbox: %w", err)
 	}

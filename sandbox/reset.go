@@ -7,13 +7,15 @@ import (
 	"net/netip"
 	"time"
 
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/webhook"
 )
 
 // ResetResult is the result of a reset.
 type ResetResult struct {
-	Account store.ID
+	Account base.ID
 	// Drafts, CreditNotes, Incoming and Subscriptions count the synthetic data.
 	Drafts, CreditNotes, Incoming, Subscriptions int
 	// Pending counts the pending deliveries; a running server makes them.
@@ -26,7 +28,7 @@ var ErrAccountNotUnique = errors.New("specify --account ID: the database does no
 // Reset gives an account a fresh tenant with synthetic data and freezes the old one. It works while a server is
 // running, which delivers the events. account may be nil when there is only one. timeout is how long to wait for the
 // deliveries.
-func Reset(ctx context.Context, db *store.DB, account *store.ID, receiver string, now time.Time,
+func Reset(ctx context.Context, db *base.DB, account *base.ID, receiver string, now time.Time,
 	timeout time.Duration) (ResetResult, error) {
 	// The server's policy decides where it may deliver to; this checks only the form of the destination.
 	anywhere := webhook.Policy{AllowCIDRs: []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"),
@@ -35,7 +37,7 @@ func Reset(ctx context.Context, db *store.DB, account *store.ID, receiver string
 		return ResetResult{}, fmt.Errorf("--receiver: %w", err)
 	}
 	if account == nil {
-		accounts, err := db.Accounts(ctx, 2)
+		accounts, err := identity.Accounts(ctx, db, 2)
 		if err != nil {
 			return ResetResult{}, err
 		}
@@ -44,7 +46,7 @@ func Reset(ctx context.Context, db *store.DB, account *store.ID, receiver string
 		}
 		account = &accounts[0].ID
 	}
-	tenant, err := db.ResetTenant(ctx, *account)
+	tenant, err := invoices.ResetTenant(ctx, db, *account)
 	if err != nil {
 		return ResetResult{}, err
 	}
@@ -54,18 +56,18 @@ func Reset(ctx context.Context, db *store.DB, account *store.ID, receiver string
 	if err := awaitDeliveries(ctx, tenant, timeout); err != nil {
 		return ResetResult{}, err
 	}
-	pending, err := tenant.PendingDeliveries(ctx)
+	pending, err := invoices.PendingDeliveries(ctx, tenant)
 	return ResetResult{Account: *account, Drafts: seededDrafts, CreditNotes: seededCreditNotes, Incoming: seededIncoming,
 		Subscriptions: seededSubscriptions, Pending: pending}, err
 }
 
 // Defaults returns the account and the receiver of a data directory's sandbox.
-func (l Layout) Defaults() (account *store.ID, receiver string, err error) {
+func (l Layout) Defaults() (account *base.ID, receiver string, err error) {
 	saved, err := l.load()
 	if err != nil || saved == nil {
 		return nil, "", err
 	}
-	id, err := store.ParseID(saved.AccountID)
+	id, err := base.ParseID(saved.AccountID)
 	if err != nil {
 		return nil, "", fmt.Errorf("account of the sandbox: %w", err)
 	}

@@ -29,9 +29,9 @@ import (
 	"quittance/internal/account"
 	"quittance/internal/files"
 	"quittance/internal/httpserver"
+	"quittance/internal/ledger/base"
 	"quittance/internal/secret"
 	"quittance/internal/service"
-	"quittance/internal/store"
 	"quittance/sandbox/fakeprovider"
 )
 
@@ -296,7 +296,7 @@ func (s *Sandbox) serve(ctx context.Context, address string, handler http.Handle
 }
 
 // DB returns the sandbox's store.
-func (s *Sandbox) DB() *store.DB { return s.service.DB() }
+func (s *Sandbox) DB() *base.DB { return s.service.DB() }
 
 // Settle is [service.Service.Settle]. Call it while Run serves.
 func (s *Sandbox) Settle(ctx context.Context) error { return s.service.Settle(ctx) }
@@ -373,7 +373,7 @@ func (s *Sandbox) makeSeed(ctx context.Context) error {
 	if !s.seed {
 		return nil
 	}
-	id, err := store.ParseID(s.Info.AccountID)
+	id, err := base.ParseID(s.Info.AccountID)
 	if err != nil {
 		return fmt.Errorf("account: %w", err)
 	}

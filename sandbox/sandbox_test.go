@@ -18,9 +18,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"quittance/client/api"
+	"quittance/internal/ledger"
+	"quittance/internal/ledger/base"
 	"quittance/internal/secret"
 	"quittance/internal/service"
-	"quittance/internal/store"
 	"quittance/sandbox"
 )
 
@@ -243,7 +244,7 @@ func TestResetBesideARunningServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, err := store.Open(t.Context(), layout.DefaultDatabase(), store.Options{Keys: keys})
+	db, err := ledger.Open(t.Context(), layout.DefaultDatabase(), base.Options{Keys: keys})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -269,8 +270,8 @@ func TestResetBesideARunningServer(t *testing.T) {
 	if _, err := sandbox.Reset(t.Context(), db, account, "http://127.0.0.1/hooks", time.Now(), time.Second); err == nil {
 		t.Error("a receiver without TLS is accepted")
 	}
-	if _, err := sandbox.Reset(t.Context(), db, &store.ID{1}, receiver, time.Now(), time.Second); !errors.Is(err,
-		store.ErrNotFound) {
+	if _, err := sandbox.Reset(t.Context(), db, &base.ID{1}, receiver, time.Now(), time.Second); !errors.Is(err,
+		base.ErrNotFound) {
 		t.Errorf("an unknown account: %v", err)
 	}
 }

@@ -10,8 +10,11 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/invoice"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/events"
+	"quittance/internal/ledger/incoming"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/secret"
-	"quittance/internal/store"
 	"quittance/internal/webhook"
 	"quittance/sandbox/fakeprovider"
 )
@@ -27,22 +30,22 @@ const (
 // Seed fills a fresh tenant with synthetic data, complete for PINT-AE: drafts, credit-note drafts linked to them,
 // webhook subscriptions to the receiver, and incoming e-invoices, whose events are really delivered. It submits
 // nothing. It calls trust with the signing secrets of the subscriptions, which are not shown anywhere else.
-func Seed(ctx context.Context, tenant *store.Tenant, receiver string, now time.Time, trust func(secret string)) error {
+func Seed(ctx context.Context, tenant *base.Tenant, receiver string, now time.Time, trust func(secret string)) error {
 	for n := range seededSubscriptions {
 		key, err := webhook.NewSecret(rand.Reader)
 		if err != nil {
 			return err
 		}
 		trust(key)
-		if _, err := tenant.CreateSubscription(ctx, store.NewSubscription{URL: receiver, Events: api.EventKinds[:],
+		if _, err := events.CreateSubscription(ctx, tenant, events.NewSubscription{URL: receiver, Events: api.EventKinds[:],
 			Description: new([...]string{"Synthetic: bookkeeping", "Synthetic: archive"}[n]),
 			Secret:      secret.New(key)}); err != nil {
 			return fmt.Errorf("seed a subscription: %w", err)
 		}
 	}
-	var drafts []store.Invoice
+	var drafts []invoices.Invoice
 	for n := range seededDrafts {
-		created, err := tenant.CreateInvoice(ctx, syntheticDraft(n, now))
+		created, err := invoices.Create(ctx, tenant, syntheticDraft(n, now))
 		if err != nil {
 			return fmt.Errorf("seed a draft: %w", err)
 		}
@@ -57,14 +60,14 @@ func Seed(ctx context.Context, tenant *store.Tenant, receiver string, now time.T
 	if err != nil {
 		return err
 	}
-	if err := tenant.SeedIncoming(ctx, documents); err != nil {
+	if err := incoming.Seed(ctx, tenant, documents); err != nil {
 		return fmt.Errorf("seed the incoming e-invoices: %w", err)
 	}
 	return nil
 }
 
 // seedCreditNote credits a draft, every other one in full.
-func seedCreditNote(ctx context.Context, tenant *store.Tenant, credited store.Invoice, n int, now time.Time) error {
+func seedCreditNote(ctx context.Context, tenant *base.Tenant, credited invoices.Invoice, n int, now time.Time) error {
 	request := api.CreditNoteRequest{InvoiceID: new(credited.ID.String()),
 		CreditNoteNumber: new(fmt.Sprintf("SYN-CN-%03d", n+1)),
 		IssueDate:        new(now.Format(time.DateOnly)), Reason: new("Synthetic credit note of the sandbox."),
@@ -74,15 +77,15 @@ func seedCreditNote(ctx context.Context, tenant *store.Tenant, credited store.In
 		request.Kind, request.Items = new(api.CreditPartial),
 			[]api.CreditItemRequest{{Position: new(0), Quantity: new(api.MustDecimal("1"))}}
 	}
-	_, err := tenant.CreateCreditNote(ctx, credited.ID, func(draft *api.Draft, live []invoice.Credit) (store.NewCreditNote,
-		error) {
-		credit, faults := invoice.NewCredit(draft, live, &request)
-		if len(faults) > 0 {
-			return store.NewCreditNote{}, fmt.Errorf("seed a credit note: %v", faults)
-		}
-		return store.NewCreditNote{Number: *request.CreditNoteNumber, IssueDate: *request.IssueDate, Reason: *request.Reason,
-			ReasonCode: request.ReasonCode, Credit: credit}, nil
-	})
+	_, err := invoices.CreateCreditNote(ctx, tenant, credited.ID,
+		func(draft *api.Draft, live []invoice.Credit) (invoices.NewCreditNote, error) {
+			credit, faults := invoice.NewCredit(draft, live, &request)
+			if len(faults) > 0 {
+				return invoices.NewCreditNote{}, fmt.Errorf("seed a credit note: %v", faults)
+			}
+			return invoices.NewCreditNote{Number: *request.CreditNoteNumber, IssueDate: *request.IssueDate,
+				Reason: *request.Reason, ReasonCode: request.ReasonCode, Credit: credit}, nil
+		})
 	return err
 }
 
@@ -114,8 +117,8 @@ func syntheticDraft(n int, now time.Time) *api.Draft {
 func cents(n int) string { return fmt.Sprintf("%d.%02d", n/100, n%100) }
 
 // syntheticIncoming returns the purchase documents: five, the first of which has a second revision.
-func syntheticIncoming(now time.Time) ([]store.NewIncoming, error) {
-	var out []store.NewIncoming
+func syntheticIncoming(now time.Time) ([]incoming.NewIncoming, error) {
+	var out []incoming.NewIncoming
 	for n := range seededIncoming {
 		document, err := incomingDocument(n, 1, now)
 		if err != nil {
@@ -128,19 +131,19 @@ func syntheticIncoming(now time.Time) ([]store.NewIncoming, error) {
 }
 
 // incomingDocument returns a revision of the n-th purchase document, with metadata as in the provider protocol.
-func incomingDocument(n, revision int, now time.Time) (store.NewIncoming, error) {
+func incomingDocument(n, revision int, now time.Time) (incoming.NewIncoming, error) {
 	purchase, document, err := fakeprovider.SyntheticPurchase{ID: fmt.Sprintf("SYN-IN-%03d", n+1),
 		Number: fmt.Sprintf("SUP-%03d", n+1), Revision: revision, Hours: 5 * (n + revision),
 		Issued: now.AddDate(0, 0, -n-3)}.Render()
 	if err != nil {
-		return store.NewIncoming{}, err
+		return incoming.NewIncoming{}, err
 	}
 	purchase.ReceivedAt = now.UTC().Truncate(time.Microsecond)
 	metadata, err := json.Marshal(purchase)
 	if err != nil {
-		return store.NewIncoming{}, fmt.Errorf("synthetic document: %w", err)
+		return incoming.NewIncoming{}, fmt.Errorf("synthetic document: %w", err)
 	}
-	return store.NewIncoming{ProviderDocumentID: purchase.ID, DocumentType: &purchase.DocumentType,
+	return incoming.NewIncoming{ProviderDocumentID: purchase.ID, DocumentType: &purchase.DocumentType,
 			InvoiceNumber: &purchase.InvoiceNumber, SupplierName: &purchase.SupplierName,
 			SupplierNetworkID: &purchase.SupplierNetworkID, IssueDate: &purchase.IssueDate, DueDate: &purchase.DueDate,
 			Currency: &purchase.Currency, TotalAmount: purchase.TotalAmount, ReceivedAt: &purchase.ReceivedAt,
@@ -150,11 +153,11 @@ func incomingDocument(n, revision int, now time.Time) (store.NewIncoming, error)
 
 // awaitDeliveries waits until the tenant's deliveries have ended, or for the time-out; pending deliveries then
 // continue.
-func awaitDeliveries(ctx context.Context, tenant *store.Tenant, timeout time.Duration) error {
+func awaitDeliveries(ctx context.Context, tenant *base.Tenant, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	for {
-		pending, err := tenant.PendingDeliveries(ctx)
+		pending, err := invoices.PendingDeliveries(ctx, tenant)
 		if err != nil && ctx.Err() == nil {
 			return err
 		}

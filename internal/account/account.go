@@ -20,9 +20,10 @@ import (
 	"time"
 
 	"quittance/client/api"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
 	"quittance/internal/problem"
 	"quittance/internal/secret"
-	"quittance/internal/store"
 )
 
 // ErrInvalidCredentials means that there is no such user or that the password is wrong. It does not say which.
@@ -58,7 +59,7 @@ type Limit struct {
 
 // Service logs users in. It is safe for concurrent use.
 type Service struct {
-	DB     *store.DB
+	DB     *base.DB
 	Random io.Reader
 	Now    func() time.Time
 	// Environment is the environment that is served: local, sandbox or production.
@@ -78,8 +79,8 @@ type Login struct {
 	// Pending is the secret of a login in a browser that only lacks the second factor; Expires is when it ends. The other
 	// fields are zero.
 	Pending secret.Text
-	User    store.User
-	Account store.Account
+	User    base.User
+	Account base.Account
 }
 
 // Credentials is what a user logs in with.
@@ -87,9 +88,9 @@ type Credentials struct {
 	Email, Password string
 	// Account is the account to log in to; the zero ID for any. It is needed only if several users have the address and
 	// the same password: without it, the one who has proved the address is meant, or else the one who was added first.
-	Account store.ID
+	Account base.ID
 	// Means is how the user has got the password: typed in, which is the default, or from a login link.
-	Means store.LoginMeans
+	Means base.LoginMeans
 	// OTP is a code of an authenticator app or a recovery code, for a user with a second factor. A user who has only
 	// passkeys has only recovery codes here.
 	OTP string
@@ -103,19 +104,19 @@ func NormalizeEmail(email string) string { return strings.ToLower(strings.TrimSp
 
 // Login checks a password and creates a bearer token. from is the address of the client. It returns the limit in any
 // case. The error is [*LimitedError], [ErrInvalidCredentials], [ErrBusy], or if the password is correct,
-// [store.ErrSuspended], [store.ErrSignOnRequired], [store.ErrFactorRequired] or [ErrOTPRequired].
+// [identity.ErrSuspended], [identity.ErrSignOnRequired], [identity.ErrFactorRequired] or [ErrOTPRequired].
 func (s *Service) Login(ctx context.Context, from string, given Credentials) (Login, Limit, error) {
-	return s.login(ctx, from, given, store.ClientAPI, secret.NewToken, secret.Digest)
+	return s.login(ctx, from, given, identity.ClientAPI, secret.NewToken, secret.Digest)
 }
 
 // StartSession is [Service.Login] for a browser, with the same limits and errors. It creates the secret of a session,
 // which is not a bearer token. A session ends when tokens do: at logout, a change of the password, a suspension, a
 // reset, or after TokenTTL. With [ErrOTPRequired] it returns a login to be completed by [Service.CompleteSession].
 func (s *Service) StartSession(ctx context.Context, from string, given Credentials) (Login, Limit, error) {
-	return s.login(ctx, from, given, store.ClientConsole, secret.NewSession, secret.SessionDigest)
+	return s.login(ctx, from, given, identity.ClientConsole, secret.NewSession, secret.SessionDigest)
 }
 
-func (s *Service) login(ctx context.Context, from string, given Credentials, client store.SessionClient,
+func (s *Service) login(ctx context.Context, from string, given Credentials, client identity.SessionClient,
 	draw func(io.Reader) (secret.Text, error), digest func(secret.Text) [32]byte) (Login, Limit, error) {
 	email := NormalizeEmail(given.Email)
 	known, err := s.DB.UsersToLogIn(ctx, email, given.Account)
@@ -132,14 +133,14 @@ func (s *Service) login(ctx context.Context, from string, given Credentials, cli
 	}
 	expires := s.Now().Add(s.TokenTTL).UTC().Truncate(time.Microsecond)
 	user, account, err := a.authenticate(ctx, given,
-		store.NewToken{Digest: digest(token), ExpiresAt: expires, Client: client,
-			Means: cmp.Or(given.Means, store.LoginByPassword), UserAgent: given.UserAgent})
+		identity.NewToken{Digest: digest(token), ExpiresAt: expires, Client: client,
+			Means: cmp.Or(given.Means, identity.LoginByPassword), UserAgent: given.UserAgent})
 	switch {
 	case errors.Is(err, ErrInvalidCredentials):
 		return Login{}, a.limit, err
 	// only a caller with the correct password gets this error
-	case errors.Is(err, store.ErrSuspended), errors.Is(err, store.ErrSignOnRequired),
-		errors.Is(err, store.ErrFactorRequired):
+	case errors.Is(err, identity.ErrSuspended), errors.Is(err, identity.ErrSignOnRequired),
+		errors.Is(err, identity.ErrFactorRequired):
 		return Login{}, a.limit, errors.Join(err, a.refundFailure(ctx))
 	case errors.Is(err, ErrOTPRequired): // as above
 		return a.requireOTP(ctx, user, given, client)
@@ -154,12 +155,12 @@ func (s *Service) login(ctx context.Context, from string, given Credentials, cli
 }
 
 // requireOTP ends a login with the correct password that lacks the second factor. One in a browser can be completed.
-func (a *attempt) requireOTP(ctx context.Context, user store.User, given Credentials,
-	client store.SessionClient) (Login, Limit, error) {
+func (a *attempt) requireOTP(ctx context.Context, user base.User, given Credentials,
+	client identity.SessionClient) (Login, Limit, error) {
 	var pending Login
 	var err error
-	if client == store.ClientConsole {
-		pending, err = a.beginLogin(ctx, user, cmp.Or(given.Means, store.LoginByPassword), nil)
+	if client == identity.ClientConsole {
+		pending, err = a.beginLogin(ctx, user, cmp.Or(given.Means, identity.LoginByPassword), nil)
 	}
 	return pending, a.limit, errors.Join(ErrOTPRequired, err, a.refundFailure(ctx))
 }
@@ -169,34 +170,34 @@ func (a *attempt) requireOTP(ctx context.Context, user store.User, given Credent
 const maxComparisons = 2
 
 // authenticate compares the password, then the code of the second factor, and creates the token. The error is
-// [ErrInvalidCredentials], [store.ErrSuspended], [ErrOTPRequired], which comes with the user, or the reason why the
+// [ErrInvalidCredentials], [identity.ErrSuspended], [ErrOTPRequired], which comes with the user, or the reason why the
 // password could not be compared.
 func (a *attempt) authenticate(ctx context.Context, given Credentials,
-	add store.NewToken) (store.User, store.Account, error) {
+	add identity.NewToken) (base.User, base.Account, error) {
 	for range maxComparisons {
 		user, err := a.matchingUser(ctx, given)
 		if err != nil {
-			return store.User{}, store.Account{}, err
+			return base.User{}, base.Account{}, err
 		}
 		a.trust = trustOf(user)
 		// Only who knows the password causes a look-up of the second factor, so that the time reveals nothing about it to
 		// others.
 		if add.Proof, err = a.proveFactor(ctx, user, Factor{Code: given.OTP}, ceremony{}); err != nil {
-			return user, store.Account{}, err
+			return user, base.Account{}, err
 		}
-		account, err := a.DB.CreateToken(ctx, user, add)
-		if errors.Is(err, store.ErrSecondFactor) {
+		account, err := identity.CreateToken(ctx, a.DB, user, add)
+		if errors.Is(err, identity.ErrSecondFactor) {
 			err = ErrOTPRequired
 		}
-		if !errors.Is(err, store.ErrNotFound) {
+		if !errors.Is(err, base.ErrNotFound) {
 			return user, account, err
 		}
 	}
-	return store.User{}, store.Account{}, ErrInvalidCredentials
+	return base.User{}, base.Account{}, ErrInvalidCredentials
 }
 
 // charged returns 0 for a user for whom the source is exempt from the failure limit of the address, and otherwise 1.
-func (a *attempt) charged(user store.User) int {
+func (a *attempt) charged(user base.User) int {
 	if a.exempt[trustOf(user)] {
 		return 0
 	}
@@ -205,19 +206,19 @@ func (a *attempt) charged(user store.User) int {
 
 // matchingUser returns the user with the address and the password. The error is [ErrInvalidCredentials] or the reason
 // why the password could not be compared.
-func (a *attempt) matchingUser(ctx context.Context, given Credentials) (store.User, error) {
+func (a *attempt) matchingUser(ctx context.Context, given Credentials) (base.User, error) {
 	users, err := a.DB.UsersToLogIn(ctx, a.email, given.Account)
 	if err != nil {
-		return store.User{}, err
+		return base.User{}, err
 	}
 	if len(users) == 0 {
-		users = []store.User{{}} // the hasher does the same work for a decoy, so that the time reveals nothing
+		users = []base.User{{}} // the hasher does the same work for a decoy, so that the time reveals nothing
 	}
-	slices.SortStableFunc(users, func(x, y store.User) int { return cmp.Compare(a.charged(x), a.charged(y)) })
+	slices.SortStableFunc(users, func(x, y base.User) int { return cmp.Compare(a.charged(x), a.charged(y)) })
 	for _, user := range users {
 		if a.charged(user) > 0 {
 			if err := a.chargeFailure(ctx); err != nil {
-				return store.User{}, err
+				return base.User{}, err
 			}
 		}
 		right, err := a.Hasher.Matches(ctx, a.turn, user.PasswordHash, given.Password)
@@ -225,12 +226,12 @@ func (a *attempt) matchingUser(ctx context.Context, given Credentials) (store.Us
 			return user, err
 		}
 	}
-	return store.User{}, ErrInvalidCredentials
+	return base.User{}, ErrInvalidCredentials
 }
 
 // rehash replaces the hash of a correct password if it has a lower cost than is configured. If the hasher is busy, a
 // later login does it.
-func (a *attempt) rehash(ctx context.Context, user store.User, password string) error {
+func (a *attempt) rehash(ctx context.Context, user base.User, password string) error {
 	if !a.Hasher.Outdated(user.PasswordHash) {
 		return nil
 	}
@@ -241,7 +242,7 @@ func (a *attempt) rehash(ctx context.Context, user store.User, password string) 
 	if err != nil {
 		return err
 	}
-	if err := a.DB.Rehash(ctx, user, hash); !errors.Is(err, store.ErrPasswordChanged) {
+	if err := identity.Rehash(ctx, a.DB, user, hash); !errors.Is(err, identity.ErrPasswordChanged) {
 		return err
 	}
 	return nil // the password was changed, or another login has replaced the hash

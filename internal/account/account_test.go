@@ -8,11 +8,12 @@ import (
 	"testing"
 	"time"
 
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
 	"quittance/internal/secret"
-	"quittance/internal/store"
 	"quittance/test/kit"
 	"quittance/test/kit/leaks"
-	"quittance/test/storetest"
+	"quittance/test/ledgertest"
 )
 
 func TestMain(m *testing.M) { os.Exit(leaks.Run(m.Run)) }
@@ -24,15 +25,15 @@ const (
 )
 
 // newService returns a service with one account. Each hash takes its real time, so tests make few.
-func newService(t *testing.T) (*Service, *storetest.Store, store.Account) {
+func newService(t *testing.T) (*Service, *ledgertest.Store, base.Account) {
 	t.Helper()
-	s := storetest.Open(t, storetest.SQLite)
+	s := ledgertest.Open(t, ledgertest.SQLite)
 	service := &Service{DB: s.DB, Random: rand.Reader, Now: s.Clock.Now, TokenTTL: 12 * time.Hour, LoginRate: 10,
 		Hasher: NewHasher(2, DefaultCost())}
 	hash, err := DefaultCost().Hash(password)
 	kit.Must(t, err)
-	account, err := s.CreateAccount(t.Context(), "Palm Trading LLC", store.NewUser{Email: email, Name: "Owner",
-		PasswordHash: hash, Proved: true})
+	account, err := identity.CreateAccount(t.Context(), s.DB, "Palm Trading LLC", identity.NewUser{Email: email,
+		Name: "Owner", PasswordHash: hash, Proved: true})
 	kit.Must(t, err)
 	return service, s, account
 }
@@ -73,7 +74,7 @@ func TestLogin(t *testing.T) {
 	}
 	db.Clock.Advance(12 * time.Hour)
 	_, err = db.Authenticate(t.Context(), secret.Digest(login.Token))
-	wantErr(t, err, store.ErrNotFound)
+	wantErr(t, err, base.ErrNotFound)
 	second, _, err := s.Login(t.Context(), home, Credentials{Email: email, Password: password})
 	kit.Must(t, err)
 	if second.Token.Equal(login.Token) {
@@ -104,14 +105,14 @@ func TestEqualResponses(t *testing.T) {
 // TestSuspended checks that only a caller with the correct password learns that the account is suspended.
 func TestSuspended(t *testing.T) {
 	s, db, account := newService(t)
-	kit.Must(t, db.SuspendAccount(t.Context(), account.ID))
+	kit.Must(t, identity.SuspendAccount(t.Context(), db.DB, account.ID))
 	_, _, err := s.Login(t.Context(), home, Credentials{Email: email, Password: "wrong"})
 	wantErr(t, err, ErrInvalidCredentials)
-	if errors.Is(err, store.ErrSuspended) {
+	if errors.Is(err, identity.ErrSuspended) {
 		t.Error("a wrong password learns that the account is suspended")
 	}
 	_, _, err = s.Login(t.Context(), home, Credentials{Email: email, Password: password})
-	wantErr(t, err, store.ErrSuspended)
+	wantErr(t, err, identity.ErrSuspended)
 }
 
 // TestLimitBeforeHash checks that once a limit is exceeded, no password is compared, not even the correct one.
@@ -147,16 +148,16 @@ func TestLimitBeforeHash(t *testing.T) {
 }
 
 // spendLogins uses up a limit like the given number of logins, without their hashes.
-func spendLogins(t *testing.T, db *store.DB, n int, window time.Duration, parts ...string) {
+func spendLogins(t *testing.T, db *base.DB, n int, window time.Duration, parts ...string) {
 	t.Helper()
 	for range n {
-		_, err := db.AcquireLimits(t.Context(), store.LimitUse{Key: limitKey(parts...), Max: 1 << 30, Window: window})
+		_, err := db.AcquireLimits(t.Context(), base.LimitUse{Key: limitKey(parts...), Max: 1 << 30, Window: window})
 		kit.Must(t, err)
 	}
 }
 
 // wantUsed checks how many uses of a limit are counted.
-func wantUsed(t *testing.T, db *storetest.Store, want int64, parts ...string) {
+func wantUsed(t *testing.T, db *ledgertest.Store, want int64, parts ...string) {
 	t.Helper()
 	used, _, err := db.LimitUsage(t.Context(), limitKey(parts...))
 	kit.Must(t, err)

@@ -10,14 +10,15 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/access"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
 	"quittance/internal/secret"
-	"quittance/internal/store"
 )
 
 // ReadAPIKeyRequest returns the values of a new API key, without the key, and the faults that the tags of the request
 // cannot express. now is the time that an expiry must follow.
-func ReadAPIKeyRequest(request api.APIKeyRequest, now time.Time) (store.NewAPIKey, api.Faults) {
-	var add store.NewAPIKey
+func ReadAPIKeyRequest(request api.APIKeyRequest, now time.Time) (identity.NewAPIKey, api.Faults) {
+	var add identity.NewAPIKey
 	faults := api.Faults{}
 	if request.Name != nil {
 		if add.Name = strings.TrimSpace(*request.Name); add.Name == "" && *request.Name != "" {
@@ -61,15 +62,15 @@ func parseNetwork(text string) (netip.Prefix, bool) {
 }
 
 // CreateAPIKey creates an API key and returns it, which nothing else does. creator is the session of the user who
-// creates it, zero for an administrator. See [store.Tenant.CreateAPIKey] for the errors.
-func (s *Service) CreateAPIKey(ctx context.Context, tenant *store.Tenant, creator store.Session,
-	add store.NewAPIKey) (store.APIKey, secret.Text, error) {
+// creates it, zero for an administrator. See [identity.CreateAPIKey] for the errors.
+func (s *Service) CreateAPIKey(ctx context.Context, tenant *base.Tenant, creator base.Session,
+	add identity.NewAPIKey) (identity.APIKey, secret.Text, error) {
 	var err error
 	add.Creator = creator
 	if add.Key, err = secret.NewAPIKey(s.APIKeyEnvironment(), s.Random); err != nil {
-		return store.APIKey{}, secret.Text{}, err
+		return identity.APIKey{}, secret.Text{}, err
 	}
-	created, err := tenant.CreateAPIKey(ctx, add)
+	created, err := identity.CreateAPIKey(ctx, tenant, add)
 	return created, add.Key, err
 }
 

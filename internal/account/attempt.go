@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"quittance/internal/ledger/base"
 	"quittance/internal/source"
-	"quittance/internal/store"
 )
 
 // The fixed limits of attempts beside Service.LoginRate.
@@ -34,7 +34,7 @@ type attempt struct {
 	exempt map[string]bool
 	// limit is the state of the limit for the source and the e-mail address.
 	limit Limit
-	spent []store.LimitUsage
+	spent []base.LimitUsage
 	// failure is the index of the failure limit in spent; it is len(spent) as long as only users for whom the source is
 	// exempt are considered.
 	failure int
@@ -46,10 +46,10 @@ type attempt struct {
 // begin charges every limit of an attempt before any other work. If one is exceeded, it charges none and returns a
 // [*LimitedError]. users are those whose passwords may be compared; without any, there is nobody whom a source could be
 // trusted for but the address.
-func (s *Service) begin(ctx context.Context, from, email string, users ...store.User) (*attempt, error) {
+func (s *Service) begin(ctx context.Context, from, email string, users ...base.User) (*attempt, error) {
 	a := &attempt{Service: s, from: source.Parse(from), email: email, exempt: map[string]bool{}}
 	if len(users) == 0 {
-		users = []store.User{{}}
+		users = []base.User{{}}
 	}
 	a.trust = trustOf(users[0])
 	if s.LoginRate == 0 {
@@ -78,8 +78,8 @@ func (s *Service) begin(ctx context.Context, from, email string, users ...store.
 }
 
 // failureUse is a use of the failure limit of the address.
-func (a *attempt) failureUse() store.LimitUse {
-	return store.LimitUse{Key: limitKey("failures", a.email), Max: failureRate, Window: failureWindow}
+func (a *attempt) failureUse() base.LimitUse {
+	return base.LimitUse{Key: limitKey("failures", a.email), Max: failureRate, Window: failureWindow}
 }
 
 // chargeFailure charges the failure limit of the address, unless it is charged: users are to be compared for whom the
@@ -90,7 +90,7 @@ func (a *attempt) chargeFailure(ctx context.Context) error {
 		return nil
 	}
 	spent, err := a.DB.AcquireLimits(ctx, a.failureUse())
-	if _, exceeded := errors.AsType[*store.LimitExceededError](err); exceeded {
+	if _, exceeded := errors.AsType[*base.LimitExceededError](err); exceeded {
 		return ErrInvalidCredentials // the passwords of those for whom the source is exempt were compared
 	}
 	a.spent = append(a.spent, spent...)
@@ -99,21 +99,21 @@ func (a *attempt) chargeFailure(ctx context.Context) error {
 
 // sourceUses returns the uses of the limits of the attempt's source. The first one is Service.LoginRate for the source
 // and what name says, such as an e-mail address.
-func (a *attempt) sourceUses(kind string, name ...string) []store.LimitUse {
-	uses := []store.LimitUse{
+func (a *attempt) sourceUses(kind string, name ...string) []base.LimitUse {
+	uses := []base.LimitUse{
 		{Key: limitKey(append([]string{kind, a.from.String()}, name...)...), Max: a.LoginRate, Window: loginWindow},
 		{Key: limitKey("source", a.from.String()), Max: sourceRate, Window: loginWindow},
 	}
 	if a.from.HasWide() {
-		uses = append(uses, store.LimitUse{Key: limitKey("wide", a.from.Wide().String()), Max: wideRate, Window: loginWindow})
+		uses = append(uses, base.LimitUse{Key: limitKey("wide", a.from.Wide().String()), Max: wideRate, Window: loginWindow})
 	}
 	return uses
 }
 
 // charge acquires all limits, or none: then it returns a [*LimitedError].
-func (a *attempt) charge(ctx context.Context, uses []store.LimitUse) (err error) {
+func (a *attempt) charge(ctx context.Context, uses []base.LimitUse) (err error) {
 	a.spent, err = a.DB.AcquireLimits(ctx, uses...)
-	if exhausted, ok := errors.AsType[*store.LimitExceededError](err); ok {
+	if exhausted, ok := errors.AsType[*base.LimitExceededError](err); ok {
 		limit := a.limitStatus(uses[exhausted.Index].Max, exhausted.Usage)
 		limit.Remaining = 0 // even if a replica with a higher limit has counted more
 		return &LimitedError{Limit: limit}
@@ -125,13 +125,13 @@ func (a *attempt) charge(ctx context.Context, uses []store.LimitUse) (err error)
 	return nil
 }
 
-func (s *Service) limitStatus(most int64, spent store.LimitUsage) Limit {
+func (s *Service) limitStatus(most int64, spent base.LimitUsage) Limit {
 	return Limit{Max: most, Remaining: most - spent.Used, Reset: max(0, spent.WindowEnd.Sub(s.Now()))}
 }
 
 // trustedSource returns the counter that records that the user has logged in from this source.
-func (a *attempt) trustedSource() store.LimitUse {
-	return store.LimitUse{Key: a.sourceKey("trusted", a.email, a.trust), Window: trustDuration}
+func (a *attempt) trustedSource() base.LimitUse {
+	return base.LimitUse{Key: a.sourceKey("trusted", a.email, a.trust), Window: trustDuration}
 }
 
 // sourceKey is the key of a counter about the source and the user, whom the address alone may not tell from others; see
@@ -146,7 +146,7 @@ func (a *attempt) sourceKey(kind, email, trust string) [32]byte {
 
 // trustOf returns what tells the trusted sources of a user from those of others who have the same address, or had it
 // before: "" for nobody.
-func trustOf(user store.User) string {
+func trustOf(user base.User) string {
 	if user.ID.IsZero() {
 		return ""
 	}
@@ -156,8 +156,8 @@ func trustOf(user store.User) string {
 // resetSource returns the counter that records that the user has chosen a new password from this source with the link
 // from an e-mail. That makes the next login possible whatever others have tried, and nothing else: a mailbox is no
 // second factor.
-func (a *attempt) resetSource() store.LimitUse {
-	return store.LimitUse{Key: a.sourceKey("reset done", a.email, a.trust), Window: failureWindow}
+func (a *attempt) resetSource() base.LimitUse {
+	return base.LimitUse{Key: a.sourceKey("reset done", a.email, a.trust), Window: failureWindow}
 }
 
 // known reports whether the source is exempt from the failure limit of its e-mail address for the users of trustOf.
@@ -180,7 +180,7 @@ func (a *attempt) cancel(ctx context.Context) error {
 }
 
 // refundFailure refunds the charge for a failure, because the password was correct. The charge for a login remains.
-func (a *attempt) refundFailure(ctx context.Context, remember ...store.LimitUse) error {
+func (a *attempt) refundFailure(ctx context.Context, remember ...base.LimitUse) error {
 	if a.LoginRate == 0 || a.failure == len(a.spent) && len(remember) == 0 {
 		return nil
 	}

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"quittance/internal/store"
+	"quittance/internal/ledger/identity"
 	"quittance/test/kit"
 )
 
@@ -213,9 +213,9 @@ func TestGivenBack(t *testing.T) {
 // TestSuspendedIsNoFailure checks that the correct password of a suspended account is not a failed login.
 func TestSuspendedIsNoFailure(t *testing.T) {
 	s, db, account := newService(t)
-	kit.Must(t, db.SuspendAccount(t.Context(), account.ID))
+	kit.Must(t, identity.SuspendAccount(t.Context(), db.DB, account.ID))
 	_, _, err := s.Login(t.Context(), home, Credentials{Email: email, Password: password})
-	wantErr(t, err, store.ErrSuspended)
+	wantErr(t, err, identity.ErrSuspended)
 	wantUsed(t, db, 1, "login", home, email)
 	wantUsed(t, db, 0, "failures", email)
 	wantUsed(t, db, 0, "trusted", home, email)
@@ -229,8 +229,8 @@ func TestOneCompanysBurst(t *testing.T) {
 	session := newSession(t, s, db)
 	hash, err := DefaultCost().Hash(password)
 	kit.Must(t, err)
-	_, err = db.CreateAccount(t.Context(), "Other", store.NewUser{Email: "other@example.com", PasswordHash: hash,
-		Proved: true})
+	_, err = identity.CreateAccount(t.Context(), db.DB, "Other", identity.NewUser{Email: "other@example.com",
+		PasswordHash: hash, Proved: true})
 	kit.Must(t, err)
 	const burst = 400
 	var hashes, compared atomic.Int64

@@ -7,7 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
 )
 
 // passwordChanges is how often a day a user may change the password. Each change sends an e-mail, and gives back what
@@ -30,11 +31,11 @@ var (
 // apply, and a wrong current password counts as a failed login, so that a stolen token does not help to guess the
 // password. The caller has checked the length of the new password. ChangePassword returns the limit in any case. The
 // error is [*LimitedError], [ErrWrongPassword], [ErrCommonPassword], [ErrSamePassword], [ErrBusy], or
-// [store.ErrSessionEnded] if the session was revoked meanwhile, for instance by an operator's reset, which a change
+// [identity.ErrSessionEnded] if the session was revoked meanwhile, for instance by an operator's reset, which a change
 // never undoes.
-func (s *Service) ChangePassword(ctx context.Context, session store.Session, from, current,
+func (s *Service) ChangePassword(ctx context.Context, session base.Session, from, current,
 	chosen string) (Limit, error) {
-	user, err := s.DB.User(ctx, session)
+	user, err := identity.FindUserOf(ctx, s.DB, session)
 	if err != nil {
 		return Limit{}, err
 	}
@@ -54,7 +55,7 @@ func (s *Service) ChangePassword(ctx context.Context, session store.Session, fro
 }
 
 // change compares the current password and stores the new one.
-func (a *attempt) change(ctx context.Context, session store.Session, user store.User, current, chosen string) error {
+func (a *attempt) change(ctx context.Context, session base.Session, user base.User, current, chosen string) error {
 	for range maxComparisons {
 		right, err := a.Hasher.Matches(ctx, a.turn, user.PasswordHash, current)
 		if err != nil {
@@ -69,10 +70,10 @@ func (a *attempt) change(ctx context.Context, session store.Session, user store.
 		if Common(chosen) {
 			return ErrCommonPassword
 		}
-		if err := a.replace(ctx, session, user, chosen); !errors.Is(err, store.ErrPasswordChanged) {
+		if err := a.replace(ctx, session, user, chosen); !errors.Is(err, identity.ErrPasswordChanged) {
 			return err
 		}
-		if user, err = a.DB.User(ctx, session); err != nil {
+		if user, err = identity.FindUserOf(ctx, a.DB, session); err != nil {
 			return err
 		}
 	}
@@ -80,14 +81,14 @@ func (a *attempt) change(ctx context.Context, session store.Session, user store.
 }
 
 // replace stores the new password of a user, if the user may change it once more today.
-func (a *attempt) replace(ctx context.Context, session store.Session, user store.User, chosen string) error {
+func (a *attempt) replace(ctx context.Context, session base.Session, user base.User, chosen string) error {
 	charged, err := a.chargeDaily(ctx, "password-changes", user.ID, passwordChanges)
 	if err != nil {
 		return err
 	}
 	hash, err := a.Hasher.Hash(ctx, a.turn, chosen)
 	if err == nil {
-		err = a.DB.ChangePassword(ctx, session, user.PasswordHash, hash, a.spent...)
+		err = identity.ChangePassword(ctx, a.DB, session, user.PasswordHash, hash, a.spent...)
 	}
 	if err != nil {
 		return errors.Join(err, a.DB.ReleaseLimits(context.WithoutCancel(ctx), charged))
@@ -96,15 +97,15 @@ func (a *attempt) replace(ctx context.Context, session store.Session, user store
 }
 
 // chargeDaily charges a limit of what a user may do in 24 hours. The error is a [*LimitedError].
-func (s *Service) chargeDaily(ctx context.Context, kind string, user store.ID, most int64) ([]store.LimitUsage, error) {
-	charged, err := s.DB.AcquireLimits(ctx, store.LimitUse{Key: limitKey(kind, user.String()), Max: most,
+func (s *Service) chargeDaily(ctx context.Context, kind string, user base.ID, most int64) ([]base.LimitUsage, error) {
+	charged, err := s.DB.AcquireLimits(ctx, base.LimitUse{Key: limitKey(kind, user.String()), Max: most,
 		Window: 24 * time.Hour})
 	return charged, s.limitedError(most, err)
 }
 
-// limitedError converts a [*store.LimitExceededError] of a limit to a [*LimitedError].
+// limitedError converts a [*base.LimitExceededError] of a limit to a [*LimitedError].
 func (s *Service) limitedError(most int64, err error) error {
-	if exhausted, ok := errors.AsType[*store.LimitExceededError](err); ok {
+	if exhausted, ok := errors.AsType[*base.LimitExceededError](err); ok {
 		limit := s.limitStatus(most, exhausted.Usage)
 		limit.Remaining = 0
 		return &LimitedError{Limit: limit}

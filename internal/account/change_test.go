@@ -3,16 +3,17 @@ package account
 import (
 	"testing"
 
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
 	"quittance/internal/secret"
-	"quittance/internal/store"
 	"quittance/test/kit"
-	"quittance/test/storetest"
+	"quittance/test/ledgertest"
 )
 
 const chosen = "three mild walruses sing"
 
 // newSession logs in from home and returns the session.
-func newSession(t *testing.T, s *Service, db *storetest.Store) store.Session {
+func newSession(t *testing.T, s *Service, db *ledgertest.Store) base.Session {
 	t.Helper()
 	login, _, err := s.Login(t.Context(), home, Credentials{Email: email, Password: password})
 	kit.Must(t, err)
@@ -47,10 +48,10 @@ func TestResetDuringChange(t *testing.T) {
 		session := newSession(t, s, db)
 		const reset = "given by the operator"
 		at(s.Hasher, moment, func() {
-			kit.Must(t, db.ResetPassword(t.Context(), session.Account.ID, session.User, hashOf(t, reset)))
+			kit.Must(t, identity.ResetPassword(t.Context(), db.DB, session.Account.ID, session.User, hashOf(t, reset)))
 		})
 		_, err := s.ChangePassword(t.Context(), session, home, password, chosen)
-		wantErr(t, err, store.ErrSessionEnded)
+		wantErr(t, err, identity.ErrSessionEnded)
 		for given, want := range map[string]error{chosen: ErrInvalidCredentials, password: ErrInvalidCredentials} {
 			_, _, err := s.Login(t.Context(), home, Credentials{Email: email, Password: given})
 			wantErr(t, err, want)
@@ -67,9 +68,9 @@ func TestResetDuringChange(t *testing.T) {
 func TestRehashDuringChange(t *testing.T) {
 	s, db, _ := newService(t)
 	session := newSession(t, s, db)
-	user, err := db.User(t.Context(), session)
+	user, err := identity.FindUserOf(t.Context(), db.DB, session)
 	kit.Must(t, err)
-	at(s.Hasher, 2, func() { kit.Must(t, db.Rehash(t.Context(), user, hashOf(t, password))) })
+	at(s.Hasher, 2, func() { kit.Must(t, identity.Rehash(t.Context(), db.DB, user, hashOf(t, password))) })
 	_, err = s.ChangePassword(t.Context(), session, home, password, chosen)
 	kit.Must(t, err)
 	_, _, err = s.Login(t.Context(), home, Credentials{Email: email, Password: chosen})
@@ -81,10 +82,11 @@ func TestRehashDuringChange(t *testing.T) {
 func TestChangeDuringChange(t *testing.T) {
 	s, db, _ := newService(t)
 	session := newSession(t, s, db)
-	user, err := db.User(t.Context(), session)
+	user, err := identity.FindUserOf(t.Context(), db.DB, session)
 	kit.Must(t, err)
 	at(s.Hasher, 2, func() {
-		kit.Must(t, db.ChangePassword(t.Context(), session, user.PasswordHash, hashOf(t, "changed by the first")))
+		kit.Must(t, identity.ChangePassword(t.Context(), db.DB, session, user.PasswordHash,
+			hashOf(t, "changed by the first")))
 	})
 	_, err = s.ChangePassword(t.Context(), session, home, password, chosen)
 	wantErr(t, err, ErrWrongPassword)
@@ -97,13 +99,13 @@ func TestChangeDuringChange(t *testing.T) {
 func TestChangeDuringLogin(t *testing.T) {
 	s, db, _ := newService(t)
 	session := newSession(t, s, db)
-	user, err := db.User(t.Context(), session)
+	user, err := identity.FindUserOf(t.Context(), db.DB, session)
 	kit.Must(t, err)
-	at(s.Hasher, 1, func() { kit.Must(t, db.Rehash(t.Context(), user, hashOf(t, password))) })
+	at(s.Hasher, 1, func() { kit.Must(t, identity.Rehash(t.Context(), db.DB, user, hashOf(t, password))) })
 	_, _, err = s.Login(t.Context(), home, Credentials{Email: email, Password: password})
 	kit.Must(t, err)
 	at(s.Hasher, 1, func() {
-		kit.Must(t, db.ResetPassword(t.Context(), user.Account, user.ID, hashOf(t, chosen)))
+		kit.Must(t, identity.ResetPassword(t.Context(), db.DB, user.Account, user.ID, hashOf(t, chosen)))
 	})
 	_, _, err = s.Login(t.Context(), home, Credentials{Email: email, Password: password})
 	wantErr(t, err, ErrInvalidCredentials)
@@ -116,7 +118,7 @@ func TestRehashAtLogin(t *testing.T) {
 	session := newSession(t, s, db)
 	hash := func() string {
 		t.Helper()
-		user, err := db.User(t.Context(), session)
+		user, err := identity.FindUserOf(t.Context(), db.DB, session)
 		kit.Must(t, err)
 		return user.PasswordHash
 	}
@@ -149,9 +151,9 @@ func TestRehashAtLogin(t *testing.T) {
 
 	s.Hasher = NewHasher(2, Cost{Memory: 21 * 1024, Passes: 2, Lanes: 1})
 	other := hashOf(t, chosen)
-	user, err := db.User(t.Context(), session)
+	user, err := identity.FindUserOf(t.Context(), db.DB, session)
 	kit.Must(t, err)
-	at(s.Hasher, 2, func() { kit.Must(t, db.ChangePassword(t.Context(), session, user.PasswordHash, other)) })
+	at(s.Hasher, 2, func() { kit.Must(t, identity.ChangePassword(t.Context(), db.DB, session, user.PasswordHash, other)) })
 	_, _, err = s.Login(t.Context(), home, Credentials{Email: email, Password: password})
 	kit.Must(t, err)
 	if hash() != other {
@@ -168,7 +170,7 @@ func TestRehashWaits(t *testing.T) {
 	s.Hasher.turns.max = 0
 	_, _, err := s.Login(t.Context(), home, Credentials{Email: email, Password: password})
 	kit.Must(t, err)
-	user, err := db.User(t.Context(), session)
+	user, err := identity.FindUserOf(t.Context(), db.DB, session)
 	kit.Must(t, err)
 	if !s.Hasher.Outdated(user.PasswordHash) {
 		t.Error("the hash was replaced without a turn")

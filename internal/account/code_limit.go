@@ -5,10 +5,11 @@ import (
 	"errors"
 	"time"
 
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
 )
 
-// How many wrong codes one person may give, as [store.DB.CountCode] counts them. A source is known if the person has
+// How many wrong codes one person may give, as [identity.CountCode] counts them. A source is known if the person has
 // completed a login from it with the second factor within [trustDuration]. All other sources have one limit together,
 // so that a thief who knows the password gains nothing by using many of them, and cannot lock the person out of the
 // known ones.
@@ -26,23 +27,23 @@ const (
 )
 
 // factorSource returns the counter that records that the person has logged in from this source with the second factor.
-func (a *attempt) factorSource(email string) store.LimitUse {
-	return store.LimitUse{Key: a.sourceKey("factor", email, a.trust), Window: trustDuration}
+func (a *attempt) factorSource(email string) base.LimitUse {
+	return base.LimitUse{Key: a.sourceKey("factor", email, a.trust), Window: trustDuration}
 }
 
 // completed returns the counters that record a completed login. What was not part of the login is not trusted: a login
 // without a second factor, of somebody who sets one up later, makes no source known.
-func (a *attempt) completed() []store.LimitUse {
+func (a *attempt) completed() []base.LimitUse {
 	if !a.proved {
-		return []store.LimitUse{a.trustedSource()}
+		return []base.LimitUse{a.trustedSource()}
 	}
-	return []store.LimitUse{a.trustedSource(), a.factorSource(a.email)}
+	return []base.LimitUse{a.trustedSource(), a.factorSource(a.email)}
 }
 
 // countCode counts a code, or an assertion of a passkey, that was right or wrong. person names whose it is; email is
 // that of the logins; user is nil for an operator. The error is [*LimitedError] if too many were wrong before, and then
 // the caller must not tell what it was.
-func (a *attempt) countCode(ctx context.Context, person, email string, user *store.User, right bool) error {
+func (a *attempt) countCode(ctx context.Context, person, email string, user *base.User, right bool) error {
 	if a.LoginRate == 0 {
 		return nil
 	}
@@ -50,20 +51,20 @@ func (a *attempt) countCode(ctx context.Context, person, email string, user *sto
 	if err != nil {
 		return err
 	}
-	uses := []store.LimitUse{
+	uses := []base.LimitUse{
 		{Key: limitKey("code", person), Max: strangerCodes, Window: failureWindow},
 		{Key: limitKey("codes a day", person), Max: strangerCodesDaily, Window: codeDay},
 	}
 	if known > 0 {
-		uses = []store.LimitUse{
+		uses = []base.LimitUse{
 			{Key: limitKey("code", person, a.from.String()), Max: sourceCodes, Window: failureWindow},
 			{Key: limitKey("known codes", person), Max: knownCodes, Window: failureWindow},
 			{Key: limitKey("known codes a day", person), Max: knownCodesDaily, Window: codeDay},
 		}
 	}
-	err = a.DB.CountCode(ctx, store.CodeCheck{User: user, Right: right, Limits: uses,
-		Mail: store.LimitUse{Key: limitKey("mail of codes", person), Max: 1, Window: codeDay}})
-	if exhausted, ok := errors.AsType[*store.LimitExceededError](err); ok {
+	err = identity.CountCode(ctx, a.DB, identity.CodeCheck{User: user, Right: right, Limits: uses,
+		Mail: base.LimitUse{Key: limitKey("mail of codes", person), Max: 1, Window: codeDay}})
+	if exhausted, ok := errors.AsType[*base.LimitExceededError](err); ok {
 		limit := a.limitStatus(uses[exhausted.Index].Max, exhausted.Usage)
 		limit.Remaining = 0
 		return &LimitedError{Limit: limit}

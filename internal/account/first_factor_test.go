@@ -6,8 +6,8 @@ import (
 
 	"github.com/pquerna/otp/hotp"
 
+	"quittance/internal/ledger/identity"
 	"quittance/internal/secret"
-	"quittance/internal/store"
 	"quittance/test/kit"
 )
 
@@ -18,9 +18,9 @@ func TestFirstFactorOfSignOn(t *testing.T) {
 	ctx := t.Context()
 	enroll := func(n byte, age time.Duration) error {
 		token := secret.New("a session " + string('a'+rune(n)))
-		_, _, err := db.CreateSignOnToken(ctx, store.SignOn{Issuer: "https://login.example", Subject: "ann", Email: email},
-			store.NewToken{Digest: secret.SessionDigest(token),
-				ExpiresAt: s.Now().Add(time.Hour), Client: store.ClientConsole, Means: store.LoginBySingleSignOn})
+		_, _, err := identity.CreateSignOnToken(ctx, db.DB, identity.SignOn{Issuer: "https://login.example",
+			Subject: "ann", Email: email}, identity.NewToken{Digest: secret.SessionDigest(token),
+			ExpiresAt: s.Now().Add(time.Hour), Client: identity.ClientConsole, Means: identity.LoginBySingleSignOn})
 		kit.Must(t, err)
 		session, err := db.Authenticate(ctx, secret.SessionDigest(token))
 		kit.Must(t, err)

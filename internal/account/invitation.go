@@ -10,9 +10,10 @@ import (
 	"unicode/utf8"
 
 	"quittance/internal/access"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
 	"quittance/internal/secret"
 	"quittance/internal/source"
-	"quittance/internal/store"
 )
 
 // InvitationTTL is how long an invitation can be used.
@@ -41,7 +42,7 @@ const (
 
 // Invitation is a new invitation with its secret, which is not stored.
 type Invitation struct {
-	store.Invitation
+	identity.Invitation
 	secret secret.Text
 }
 
@@ -91,8 +92,8 @@ func ParseEmail(text string) (string, error) {
 }
 
 // Invite invites a person to the company of a tenant, on behalf of the user of a session, or of an administrator if by
-// is nil. The error is [ErrEmail], or one of [store.Tenant.Invite].
-func (s *Service) Invite(ctx context.Context, t *store.Tenant, by *store.Session, email string,
+// is nil. The error is [ErrEmail], or one of [identity.Invite].
+func (s *Service) Invite(ctx context.Context, t *base.Tenant, by *base.Session, email string,
 	role access.Role) (Invitation, error) {
 	email, err := ParseEmail(email)
 	if err != nil {
@@ -106,38 +107,38 @@ func (s *Service) Invite(ctx context.Context, t *store.Tenant, by *store.Session
 	if err != nil {
 		return Invitation{}, err
 	}
-	made, err := t.Invite(ctx, by, store.NewInvitation{Email: email, Role: role, Digest: secret.InvitationDigest(code),
-		Secret: mailed, MailDigest: secret.InvitationDigest(mailed),
+	made, err := identity.Invite(ctx, t, by, identity.NewInvitation{Email: email, Role: role,
+		Digest: secret.InvitationDigest(code), Secret: mailed, MailDigest: secret.InvitationDigest(mailed),
 		ExpiresAt: s.Now().Add(InvitationTTL).UTC().Truncate(time.Microsecond)})
 	return Invitation{Invitation: made, secret: code}, err
 }
 
 // FindInvitation returns the invitation with a secret. The error is [*LimitedError], [ErrInvitation] or
-// [store.ErrProvedElsewhere]; an unknown secret counts towards the login limits of its source.
-func (s *Service) FindInvitation(ctx context.Context, from, code string) (store.UsableInvitation, error) {
+// [identity.ErrProvedElsewhere]; an unknown secret counts towards the login limits of its source.
+func (s *Service) FindInvitation(ctx context.Context, from, code string) (identity.UsableInvitation, error) {
 	a, err := s.beginInvitation(ctx, from)
 	if err != nil {
-		return store.UsableInvitation{}, err
+		return identity.UsableInvitation{}, err
 	}
-	found, err := s.DB.UsableInvitation(ctx, secret.InvitationDigest(secret.New(code)))
-	if errors.Is(err, store.ErrNotFound) {
-		return store.UsableInvitation{}, ErrInvitation
+	found, err := identity.FindUsableInvitation(ctx, s.DB, secret.InvitationDigest(secret.New(code)))
+	if errors.Is(err, base.ErrNotFound) {
+		return identity.UsableInvitation{}, ErrInvitation
 	}
 	return found, errors.Join(err, a.cancel(ctx))
 }
 
 // Join uses up the invitation with a secret: its person becomes a user with a name, which may be empty, and a password.
-// The mailed link proves the address. The error is [*LimitedError], [ErrInvitation], [store.ErrProvedElsewhere],
+// The mailed link proves the address. The error is [*LimitedError], [ErrInvitation], [identity.ErrProvedElsewhere],
 // [ErrName], [ErrPasswordLength], [ErrCommonPassword] or [ErrBusy].
-func (s *Service) Join(ctx context.Context, from, code, name, password string) (store.User, error) {
+func (s *Service) Join(ctx context.Context, from, code, name, password string) (base.User, error) {
 	a, err := s.beginInvitation(ctx, from)
 	if err != nil {
-		return store.User{}, err
+		return base.User{}, err
 	}
 	digest := secret.InvitationDigest(secret.New(code))
-	invitation, err := s.DB.UsableInvitation(ctx, digest) // before any work for the password
-	if errors.Is(err, store.ErrNotFound) {
-		return store.User{}, ErrInvitation
+	invitation, err := identity.FindUsableInvitation(ctx, s.DB, digest) // before any work for the password
+	if errors.Is(err, base.ErrNotFound) {
+		return base.User{}, ErrInvitation
 	}
 	if name = strings.TrimSpace(name); name == "" {
 		name = invitation.Email
@@ -149,19 +150,19 @@ func (s *Service) Join(ctx context.Context, from, code, name, password string) (
 		err = checkNewPassword(password)
 	}
 	if err != nil {
-		return store.User{}, errors.Join(err, a.cancel(ctx))
+		return base.User{}, errors.Join(err, a.cancel(ctx))
 	}
 	hash, err := s.Hasher.Hash(ctx, a.turn, password)
 	if err != nil {
-		return store.User{}, errors.Join(err, a.cancel(ctx))
+		return base.User{}, errors.Join(err, a.cancel(ctx))
 	}
 	proof, err := s.newProof()
 	if err != nil {
-		return store.User{}, errors.Join(err, a.cancel(ctx))
+		return base.User{}, errors.Join(err, a.cancel(ctx))
 	}
-	user, err := s.DB.Join(ctx, digest, store.NewUser{Name: name, PasswordHash: hash}, proof)
-	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrExists) {
-		return store.User{}, ErrInvitation // it has ended, or the person was added meanwhile
+	user, err := identity.Join(ctx, s.DB, digest, identity.NewUser{Name: name, PasswordHash: hash}, proof)
+	if errors.Is(err, base.ErrNotFound) || errors.Is(err, base.ErrExists) {
+		return base.User{}, ErrInvitation // it has ended, or the person was added meanwhile
 	}
 	return user, errors.Join(err, a.cancel(ctx))
 }

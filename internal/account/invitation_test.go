@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"quittance/internal/access"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
 	"quittance/internal/secret"
-	"quittance/internal/store"
 	"quittance/test/kit"
 )
 
 // invited returns the secret of an invitation by the owner of a service's account.
-func invited(t *testing.T, s *Service, account store.Account, address string, role access.Role) string {
+func invited(t *testing.T, s *Service, account base.Account, address string, role access.Role) string {
 	t.Helper()
 	tenant, err := s.DB.Tenant(t.Context(), account.ID)
 	kit.Must(t, err)
@@ -91,16 +92,16 @@ func TestJoin(t *testing.T) {
 // another company who has the address: both log in with their own password, and a company only with that of its user.
 func TestJoinWithForeignAddress(t *testing.T) {
 	s, db, own := newService(t)
-	other, err := s.DB.CreateAccount(t.Context(), "Other", store.NewUser{Email: "other@example.com", Name: "Other",
-		PasswordHash: "$2"})
+	other, err := identity.CreateAccount(t.Context(), s.DB, "Other", identity.NewUser{Email: "other@example.com",
+		Name: "Other", PasswordHash: "$2"})
 	kit.Must(t, err)
 	kit.Must(t, second(s.Join(t.Context(), home, invited(t, s, other, email, access.Owner), "Second", chosen)))
 	for _, c := range []struct {
 		password string
-		account  store.ID
-		want     store.ID
-	}{{password, store.ID{}, own.ID}, {chosen, store.ID{}, other.ID}, {chosen, other.ID, other.ID},
-		{password, other.ID, store.ID{}}, {chosen, own.ID, store.ID{}}} {
+		account  base.ID
+		want     base.ID
+	}{{password, base.ID{}, own.ID}, {chosen, base.ID{}, other.ID}, {chosen, other.ID, other.ID},
+		{password, other.ID, base.ID{}}, {chosen, own.ID, base.ID{}}} {
 		db.Clock.Advance(time.Minute)
 		login, _, err := s.Login(t.Context(), home, Credentials{Email: email, Password: c.password, Account: c.account})
 		if c.want.IsZero() {
@@ -119,7 +120,7 @@ func TestJoinWithForeignAddress(t *testing.T) {
 func TestTrustIsNotShared(t *testing.T) {
 	s, db, _ := newService(t)
 	ctx := t.Context()
-	other, err := s.DB.CreateAccount(ctx, "Other", store.NewUser{Email: "other@example.com", Name: "Other",
+	other, err := identity.CreateAccount(ctx, s.DB, "Other", identity.NewUser{Email: "other@example.com", Name: "Other",
 		PasswordHash: "$2"})
 	kit.Must(t, err)
 	kit.Must(t, second(s.Join(ctx, home, invited(t, s, other, email, access.Owner), "Second", chosen)))

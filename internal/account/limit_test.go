@@ -4,12 +4,12 @@ import (
 	"testing"
 	"time"
 
-	"quittance/test/storetest"
+	"quittance/test/ledgertest"
 )
 
 // TestLimitEnds checks that a window of the call limit ends after a minute, and the token may then call again.
 func TestLimitEnds(t *testing.T) {
-	clock := storetest.NewClock()
+	clock := ledgertest.NewClock()
 	limiter := NewCallLimiter(2, clock.Now)
 	spend := func(token byte, want bool) {
 		t.Helper()

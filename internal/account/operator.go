@@ -7,8 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
 	"quittance/internal/secret"
-	"quittance/internal/store"
 )
 
 // EnrolPath is the path of the page on which an operator enrols.
@@ -17,7 +18,7 @@ const EnrolPath = "/enrol"
 // EnrolmentTTL is how long the link to that page can be used.
 const EnrolmentTTL = 72 * time.Hour
 
-// OperatorSessionTTL is how long a session of an operator lasts at most; see also [store.OperatorIdle].
+// OperatorSessionTTL is how long a session of an operator lasts at most; see also [identity.OperatorIdle].
 const OperatorSessionTTL = 8 * time.Hour
 
 // The errors of the enrolment of an operator.
@@ -30,7 +31,7 @@ var (
 
 // Enrolment is an operator with a new enrolment link, whose secret is not stored.
 type Enrolment struct {
-	store.Operator
+	identity.Operator
 	secret secret.Text
 }
 
@@ -40,20 +41,20 @@ func (e Enrolment) Link(base string) string {
 	return strings.TrimSuffix(base, "/") + EnrolPath + "#" + e.secret.Reveal()
 }
 
-// AddOperator adds an operator and makes the enrolment link. The error is [ErrEmail], or [store.ErrExists] if there is
+// AddOperator adds an operator and makes the enrolment link. The error is [ErrEmail], or [base.ErrExists] if there is
 // an operator with the address.
 func (s *Service) AddOperator(ctx context.Context, email string) (Enrolment, error) {
-	return s.makeLink(ctx, email, s.DB.AddOperator)
+	return s.makeLink(ctx, email, identity.AddOperator)
 }
 
 // ResetOperator removes what an operator logs in with and makes a new enrolment link. The error is [ErrEmail], or
-// [store.ErrNotFound] if there is no operator with the address.
+// [base.ErrNotFound] if there is no operator with the address.
 func (s *Service) ResetOperator(ctx context.Context, email string) (Enrolment, error) {
-	return s.makeLink(ctx, email, s.DB.ResetOperator)
+	return s.makeLink(ctx, email, identity.ResetOperator)
 }
 
 func (s *Service) makeLink(ctx context.Context, email string,
-	save func(context.Context, string, store.Enrolment) (store.Operator, error)) (Enrolment, error) {
+	save func(context.Context, *base.DB, string, identity.Enrolment) (identity.Operator, error)) (Enrolment, error) {
 	email, err := ParseEmail(email)
 	if err != nil {
 		return Enrolment{}, err
@@ -62,21 +63,21 @@ func (s *Service) makeLink(ctx context.Context, email string,
 	if err != nil {
 		return Enrolment{}, err
 	}
-	operator, err := save(ctx, email, store.Enrolment{Digest: secret.EnrolmentDigest(code),
+	operator, err := save(ctx, s.DB, email, identity.Enrolment{Digest: secret.EnrolmentDigest(code),
 		ExpiresAt: s.Now().Add(EnrolmentTTL).UTC().Truncate(time.Microsecond)})
 	return Enrolment{Operator: operator, secret: code}, err
 }
 
 // EnrollingOperator returns the operator with the secret of an enrolment link. The error is [*LimitedError] or
 // [ErrEnrolment]; an unknown secret counts towards the login limits of its source.
-func (s *Service) EnrollingOperator(ctx context.Context, from, code string) (store.Operator, error) {
+func (s *Service) EnrollingOperator(ctx context.Context, from, code string) (identity.Operator, error) {
 	a, err := s.beginInvitation(ctx, from)
 	if err != nil {
-		return store.Operator{}, err
+		return identity.Operator{}, err
 	}
-	found, err := s.DB.EnrollingOperator(ctx, secret.EnrolmentDigest(secret.New(code)))
-	if errors.Is(err, store.ErrNotFound) {
-		return store.Operator{}, ErrEnrolment
+	found, err := identity.EnrollingOperator(ctx, s.DB, secret.EnrolmentDigest(secret.New(code)))
+	if errors.Is(err, base.ErrNotFound) {
+		return identity.Operator{}, ErrEnrolment
 	}
 	return found, errors.Join(err, a.cancel(ctx))
 }
@@ -91,22 +92,22 @@ func (s *Service) Enrol(ctx context.Context, from, code, password string, shared
 		return nil, err
 	}
 	digest := secret.EnrolmentDigest(secret.New(code))
-	operator, err := s.DB.EnrollingOperator(ctx, digest) // before any work for the password
-	if errors.Is(err, store.ErrNotFound) {
+	operator, err := identity.EnrollingOperator(ctx, s.DB, digest) // before any work for the password
+	if errors.Is(err, base.ErrNotFound) {
 		return nil, ErrEnrolment
 	}
 	if err != nil {
 		return nil, errors.Join(err, a.cancel(ctx))
 	}
 	codes, err := a.enrol(ctx, digest, operator, password, shared, shown)
-	if errors.Is(err, store.ErrNotFound) {
+	if errors.Is(err, base.ErrNotFound) {
 		return nil, ErrEnrolment
 	}
 	return codes, errors.Join(err, a.cancel(ctx))
 }
 
 // enrol checks what an operator has typed and stores it.
-func (a *attempt) enrol(ctx context.Context, digest [32]byte, operator store.Operator, password string,
+func (a *attempt) enrol(ctx context.Context, digest [32]byte, operator identity.Operator, password string,
 	shared secret.Text, shown string) ([]secret.Text, error) {
 	if err := checkNewPassword(password); err != nil {
 		return nil, err
@@ -123,8 +124,8 @@ func (a *attempt) enrol(ctx context.Context, digest [32]byte, operator store.Ope
 	if err != nil {
 		return nil, err
 	}
-	with := store.OperatorFactors{PasswordHash: hash, TOTP: shared, Step: step, Recovery: recovery}
-	_, err = a.DB.EnrolOperator(ctx, digest, with)
+	with := identity.OperatorFactors{PasswordHash: hash, TOTP: shared, Step: step, Recovery: recovery}
+	_, err = identity.EnrolOperator(ctx, a.DB, digest, with)
 	return codes, err
 }
 
@@ -162,8 +163,8 @@ func (s *Service) StartOperatorSession(ctx context.Context, from, email, passwor
 // which of them was wrong.
 func (a *attempt) startOperator(ctx context.Context, email, password, code string, digest [32]byte,
 	expires time.Time) error {
-	operator, err := a.DB.OperatorByEmail(ctx, email)
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
+	operator, err := identity.FindOperator(ctx, a.DB, email)
+	if err != nil && !errors.Is(err, base.ErrNotFound) {
 		return err
 	}
 	right, err := a.Hasher.Matches(ctx, a.turn, operator.PasswordHash, password)
@@ -183,8 +184,8 @@ func (a *attempt) startOperator(ctx context.Context, email, password, code strin
 		return err
 	}
 	a.proved = true
-	err = a.DB.BeginOperatorSession(ctx, operator, factor, digest, expires)
-	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrCodeUsed) {
+	err = identity.BeginOperatorSession(ctx, a.DB, operator, factor, digest, expires)
+	if errors.Is(err, base.ErrNotFound) || errors.Is(err, identity.ErrCodeUsed) {
 		return ErrInvalidCredentials
 	}
 	return err
@@ -192,15 +193,16 @@ func (a *attempt) startOperator(ctx context.Context, email, password, code strin
 
 // factor returns what a code proves, and false if it proves nothing. That it was not used meanwhile is known to the
 // transaction of the login.
-func (a *attempt) factor(ctx context.Context, operator store.Operator, code string) (store.OperatorProof, bool, error) {
+func (a *attempt) factor(ctx context.Context, operator identity.Operator,
+	code string) (identity.OperatorProof, bool, error) {
 	if recovery, formed := RecoveryDigest(operator.ID[:], code); formed {
-		valid, err := a.DB.HasOperatorRecovery(ctx, operator, recovery)
-		return store.OperatorProof{Recovery: &recovery}, valid, err
+		valid, err := identity.HasOperatorRecovery(ctx, a.DB, operator, recovery)
+		return identity.OperatorProof{Recovery: &recovery}, valid, err
 	}
-	shared, err := a.DB.OperatorTOTP(operator)
+	shared, err := identity.OperatorTOTP(a.DB, operator)
 	if err != nil || shared.IsZero() {
-		return store.OperatorProof{}, false, err
+		return identity.OperatorProof{}, false, err
 	}
 	step, valid := TOTPStep(shared, code, a.Now(), operator.TOTPStep)
-	return store.OperatorProof{Step: step}, valid, nil
+	return identity.OperatorProof{Step: step}, valid, nil
 }

@@ -10,8 +10,9 @@ import (
 
 	"github.com/pquerna/otp/hotp"
 
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
 	"quittance/internal/secret"
-	"quittance/internal/store"
 	"quittance/test/kit"
 )
 
@@ -56,11 +57,11 @@ func TestEnrol(t *testing.T) {
 	ctx := t.Context()
 	code, app := newOperator(t, s)
 	_, err := s.AddOperator(ctx, operatorEmail)
-	wantErr(t, err, store.ErrExists)
+	wantErr(t, err, base.ErrExists)
 	_, err = s.AddOperator(ctx, "nobody")
 	wantErr(t, err, ErrEmail)
 	_, err = s.ResetOperator(ctx, "nobody@owner.example")
-	wantErr(t, err, store.ErrNotFound)
+	wantErr(t, err, base.ErrNotFound)
 	found, err := s.EnrollingOperator(ctx, home, code)
 	kit.Must(t, err)
 	if found.Email != operatorEmail {
@@ -190,7 +191,7 @@ func TestStartOperatorSession(t *testing.T) {
 	if !expires.Equal(s.Now().Add(8*time.Hour)) || !strings.HasPrefix(session.Reveal(), secret.OperatorSessionPrefix) {
 		t.Errorf("a session until %s", expires)
 	}
-	found, err := db.AuthenticateOperator(ctx, secret.OperatorSessionDigest(session))
+	found, err := identity.AuthenticateOperator(ctx, db.DB, secret.OperatorSessionDigest(session))
 	kit.Must(t, err)
 	if found.Email != operatorEmail {
 		t.Errorf("session %+v", found)
@@ -227,7 +228,7 @@ func TestStartOperatorSession(t *testing.T) {
 	if _, _, err := s.StartOperatorSession(ctx, home, operatorEmail, operatorPassword, app.show(t, 0)); !limited(err) {
 		t.Errorf("%v after too many wrong codes", err)
 	}
-	_, err = db.DisableOperator(ctx, operatorEmail)
+	_, err = identity.DisableOperator(ctx, db.DB, operatorEmail)
 	kit.Must(t, err)
 	_, _, err = s.StartOperatorSession(ctx, "192.0.2.9", operatorEmail, operatorPassword, app.show(t, 0))
 	wantErr(t, err, ErrInvalidCredentials)

@@ -13,8 +13,9 @@ import (
 	"github.com/go-webauthn/webauthn/protocol"
 	"github.com/go-webauthn/webauthn/webauthn"
 
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
 	"quittance/internal/secret"
-	"quittance/internal/store"
 )
 
 // The errors of passkeys.
@@ -75,34 +76,34 @@ func (p RelyingParty) party() (*webauthn.WebAuthn, error) {
 // ceremony is what a challenge is good for, and the digest of the pending login or session that holds it: a challenge
 // of one browser is worth nothing in another one.
 type ceremony struct {
-	purpose store.ChallengePurpose
+	purpose identity.ChallengePurpose
 	holder  [32]byte
 }
 
-func loginCeremony(login store.PendingLogin) ceremony {
-	return ceremony{store.ChallengeLogin, login.Digest}
+func loginCeremony(login identity.PendingLogin) ceremony {
+	return ceremony{identity.ChallengeLogin, login.Digest}
 }
 
-func confirmation(session store.Session) ceremony {
-	return ceremony{store.ChallengeConfirmation, session.Digest}
+func confirmation(session base.Session) ceremony {
+	return ceremony{identity.ChallengeConfirmation, session.Digest}
 }
 
-func registration(session store.Session) ceremony {
-	return ceremony{store.ChallengeRegistration, session.Digest}
+func registration(session base.Session) ceremony {
+	return ceremony{identity.ChallengeRegistration, session.Digest}
 }
 
 // challenge returns the digest of a challenge, in base64url as clients return it.
-func (c ceremony) challenge(text string) store.Challenge {
+func (c ceremony) challenge(text string) identity.Challenge {
 	hash := sha256.New()
 	fmt.Fprintf(hash, "quittance/passkey/challenge/v1 %s %x ", c.purpose, c.holder)
 	hash.Write([]byte(text))
-	return store.Challenge{Digest: [32]byte(hash.Sum(nil)), Purpose: c.purpose}
+	return identity.Challenge{Digest: [32]byte(hash.Sum(nil)), Purpose: c.purpose}
 }
 
 // credentialUser is a user with passkeys, as the library wants it.
 type credentialUser struct {
-	store.User
-	passkeys []store.Passkey
+	base.User
+	passkeys []identity.Passkey
 }
 
 func (u credentialUser) WebAuthnID() []byte          { return u.ID[:] }
@@ -125,7 +126,7 @@ func (u credentialUser) WebAuthnCredentials() []webauthn.Credential {
 
 // BeginPasskey returns the options for the registration of a passkey of the user of a session, in JSON
 // (PublicKeyCredentialCreationOptionsJSON). Their challenge works once within five minutes.
-func (s *Service) BeginPasskey(ctx context.Context, session store.Session, site RelyingParty) ([]byte, error) {
+func (s *Service) BeginPasskey(ctx context.Context, session base.Session, site RelyingParty) ([]byte, error) {
 	user, err := s.credentialUser(ctx, session)
 	if err != nil {
 		return nil, err
@@ -139,7 +140,7 @@ func (s *Service) BeginPasskey(ctx context.Context, session store.Session, site 
 	if err != nil {
 		return nil, err
 	}
-	if err := session.Tenant.BeginPasskey(ctx, session,
+	if err := identity.BeginPasskey(ctx, session.Tenant, session,
 		registration(session).challenge(options.Response.Challenge.String())); err != nil {
 		return nil, err
 	}
@@ -147,68 +148,68 @@ func (s *Service) BeginPasskey(ctx context.Context, session store.Session, site 
 }
 
 // BeginConfirmation returns the options for an assertion that confirms a change of the user of a session, in JSON
-// (PublicKeyCredentialRequestOptionsJSON). The error is [store.ErrNotFound] if the user has no passkey, or
-// [store.ErrSessionEnded].
-func (s *Service) BeginConfirmation(ctx context.Context, session store.Session, site RelyingParty) ([]byte, error) {
+// (PublicKeyCredentialRequestOptionsJSON). The error is [base.ErrNotFound] if the user has no passkey, or
+// [identity.ErrSessionEnded].
+func (s *Service) BeginConfirmation(ctx context.Context, session base.Session, site RelyingParty) ([]byte, error) {
 	user, err := s.credentialUser(ctx, session)
 	if err != nil {
 		return nil, err
 	}
 	return site.request(user, func(challenge string) error {
-		return session.Tenant.BeginPasskey(ctx, session, confirmation(session).challenge(challenge))
+		return identity.BeginPasskey(ctx, session.Tenant, session, confirmation(session).challenge(challenge))
 	})
 }
 
 // BeginPasskeyLogin returns the options for an assertion that completes a pending login, in JSON as
 // [Service.BeginConfirmation] does. It counts towards the limits of the source. The error is [ErrNoPendingLogin],
-// [store.ErrNotFound] if the user has no passkey, or [*LimitedError].
+// [base.ErrNotFound] if the user has no passkey, or [*LimitedError].
 func (s *Service) BeginPasskeyLogin(ctx context.Context, from string, pending secret.Text,
 	site RelyingParty) ([]byte, error) {
 	if _, err := s.beginInvitation(ctx, from); err != nil {
 		return nil, err
 	}
-	waiting, err := s.DB.PendingLogin(ctx, secret.LoginDigest(pending))
-	if errors.Is(err, store.ErrNotFound) {
+	waiting, err := identity.FindPendingLogin(ctx, s.DB, secret.LoginDigest(pending))
+	if errors.Is(err, base.ErrNotFound) {
 		return nil, ErrNoPendingLogin
 	}
 	if err != nil {
 		return nil, err
 	}
-	factor, err := s.DB.SecondFactor(ctx, waiting.User)
+	factor, err := identity.FindSecondFactor(ctx, s.DB, waiting.User)
 	if err != nil {
 		return nil, err
 	}
 	return site.request(credentialUser{waiting.User, factor.Passkeys}, func(challenge string) error {
-		return s.DB.BeginPasskeyLogin(ctx, waiting, loginCeremony(waiting).challenge(challenge).Digest)
+		return identity.BeginPasskeyLogin(ctx, s.DB, waiting, loginCeremony(waiting).challenge(challenge).Digest)
 	})
 }
 
 // LoginFactors returns the second factor of the user of a pending login. The error is [ErrNoPendingLogin].
-func (s *Service) LoginFactors(ctx context.Context, pending secret.Text) (store.SecondFactor, error) {
-	waiting, err := s.DB.PendingLogin(ctx, secret.LoginDigest(pending))
+func (s *Service) LoginFactors(ctx context.Context, pending secret.Text) (identity.SecondFactor, error) {
+	waiting, err := identity.FindPendingLogin(ctx, s.DB, secret.LoginDigest(pending))
 	if err != nil {
-		return store.SecondFactor{}, noPendingLogin(err)
+		return identity.SecondFactor{}, noPendingLogin(err)
 	}
-	factor, err := s.DB.SecondFactor(ctx, waiting.User)
+	factor, err := identity.FindSecondFactor(ctx, s.DB, waiting.User)
 	return factor, noPendingLogin(err)
 }
 
-// noPendingLogin converts [store.ErrNotFound] to [ErrNoPendingLogin].
+// noPendingLogin converts [base.ErrNotFound] to [ErrNoPendingLogin].
 func noPendingLogin(err error) error {
-	if errors.Is(err, store.ErrNotFound) {
+	if errors.Is(err, base.ErrNotFound) {
 		return ErrNoPendingLogin
 	}
 	return err
 }
 
 // credentialUser returns the user of a session with the passkeys, if there are any.
-func (s *Service) credentialUser(ctx context.Context, session store.Session) (credentialUser, error) {
-	user, err := s.DB.User(ctx, session)
+func (s *Service) credentialUser(ctx context.Context, session base.Session) (credentialUser, error) {
+	user, err := identity.FindUserOf(ctx, s.DB, session)
 	if err != nil {
 		return credentialUser{}, err
 	}
-	factor, err := s.DB.SecondFactor(ctx, user)
-	if errors.Is(err, store.ErrNotFound) {
+	factor, err := identity.FindSecondFactor(ctx, s.DB, user)
+	if errors.Is(err, base.ErrNotFound) {
 		err = nil
 	}
 	return credentialUser{user, factor.Passkeys}, err
@@ -217,7 +218,7 @@ func (s *Service) credentialUser(ctx context.Context, session store.Session) (cr
 // request returns the options for an assertion of a user whose challenge was stored.
 func (p RelyingParty) request(user credentialUser, keep func(challenge string) error) ([]byte, error) {
 	if len(user.passkeys) == 0 {
-		return nil, store.ErrNotFound
+		return nil, base.ErrNotFound
 	}
 	party, err := p.party()
 	if err != nil {
@@ -235,7 +236,7 @@ func (p RelyingParty) request(user credentialUser, keep func(challenge string) e
 
 // verify returns the proof of an assertion; nil for a wrong one. That its challenge was given out for this ceremony is
 // known when it is used up, and so is whether the counter has grown.
-func (c ceremony) verify(given Factor, user store.User, passkeys []store.Passkey) *store.FactorProof {
+func (c ceremony) verify(given Factor, user base.User, passkeys []identity.Passkey) *identity.FactorProof {
 	if len(given.Assertion) > maxResponse || len(passkeys) == 0 {
 		return nil
 	}
@@ -253,11 +254,11 @@ func (c ceremony) verify(given Factor, user store.User, passkeys []store.Passkey
 		return nil
 	}
 	used := slices.IndexFunc(passkeys,
-		func(p store.Passkey) bool { return string(p.Credential.ID) == string(parsed.RawID) })
+		func(p identity.Passkey) bool { return string(p.Credential.ID) == string(parsed.RawID) })
 	if used < 0 {
 		return nil
 	}
-	return &store.FactorProof{Passkey: &store.PasskeyProof{Passkey: passkeys[used].ID,
+	return &identity.FactorProof{Passkey: &identity.PasskeyProof{Passkey: passkeys[used].ID,
 		SignCount: parsed.Response.AuthenticatorData.Counter, Challenge: c.challenge(challenge)}}
 }
 
@@ -272,15 +273,15 @@ type NewPasskey struct {
 }
 
 // AddPasskey adds a passkey of the user of a session, and returns recovery codes if it is the user's first second
-// factor. The error is [ErrPasskeyName], [ErrPasskey], [store.ErrExists], [store.ErrPasskeyLimit], [*LimitedError],
-// [store.ErrSessionEnded] or one of proveOwner.
-func (s *Service) AddPasskey(ctx context.Context, session store.Session, from string,
+// factor. The error is [ErrPasskeyName], [ErrPasskey], [base.ErrExists], [identity.ErrPasskeyLimit], [*LimitedError],
+// [identity.ErrSessionEnded] or one of proveOwner.
+func (s *Service) AddPasskey(ctx context.Context, session base.Session, from string,
 	add NewPasskey) ([]secret.Text, error) {
 	name, err := passkeyName(add.Name)
 	if err != nil {
 		return nil, err
 	}
-	user, err := s.DB.User(ctx, session)
+	user, err := identity.FindUserOf(ctx, s.DB, session)
 	if err != nil {
 		return nil, err
 	}
@@ -300,11 +301,11 @@ func (s *Service) AddPasskey(ctx context.Context, session store.Session, from st
 		return nil, err
 	}
 	fresh.Name, fresh.Recovery = name, digests
-	first, err := session.Tenant.AddPasskey(ctx, session, fresh)
+	first, err := identity.AddPasskey(ctx, session.Tenant, session, fresh)
 	switch err := a.refused(ctx, user, fresh.Proof, err); {
-	case errors.Is(err, store.ErrChallenge):
+	case errors.Is(err, identity.ErrChallenge):
 		return nil, ErrPasskey
-	case errors.Is(err, store.ErrExists), errors.Is(err, store.ErrPasskeyLimit), err == nil:
+	case errors.Is(err, base.ErrExists), errors.Is(err, identity.ErrPasskeyLimit), err == nil:
 		if !first {
 			codes = nil
 		}
@@ -316,26 +317,26 @@ func (s *Service) AddPasskey(ctx context.Context, session store.Session, from st
 
 // register verifies the response of an authenticator to a registration. The error is [ErrPasskey]. That the challenge
 // was given out for it is known when it is used up.
-func register(add NewPasskey, user store.User, by ceremony) (store.NewPasskey, error) {
+func register(add NewPasskey, user base.User, by ceremony) (identity.NewPasskey, error) {
 	if len(add.Response) > maxResponse {
-		return store.NewPasskey{}, ErrPasskey
+		return identity.NewPasskey{}, ErrPasskey
 	}
 	parsed, err := protocol.ParseCredentialCreationResponseBytes(add.Response)
 	if err != nil {
-		return store.NewPasskey{}, ErrPasskey
+		return identity.NewPasskey{}, ErrPasskey
 	}
 	party, err := add.Site.party()
 	if err != nil {
-		return store.NewPasskey{}, err
+		return identity.NewPasskey{}, err
 	}
 	challenge := parsed.Response.CollectedClientData.Challenge
 	made, err := party.CreateCredential(credentialUser{User: user}, webauthn.SessionData{Challenge: challenge,
 		UserID: user.ID[:], CredParams: webauthn.CredentialParametersDefault()}, parsed)
 	if err != nil {
-		return store.NewPasskey{}, ErrPasskey
+		return identity.NewPasskey{}, ErrPasskey
 	}
-	out := store.NewPasskey{SignCount: made.Authenticator.SignCount, Challenge: by.challenge(challenge),
-		Credential: store.PasskeyCredential{ID: made.ID, PublicKey: made.PublicKey,
+	out := identity.NewPasskey{SignCount: made.Authenticator.SignCount, Challenge: by.challenge(challenge),
+		Credential: identity.PasskeyCredential{ID: made.ID, PublicKey: made.PublicKey,
 			BackupEligible: made.Flags.BackupEligible}}
 	for _, transport := range made.Transport {
 		out.Credential.Transports = append(out.Credential.Transports, string(transport))
@@ -344,24 +345,24 @@ func register(add NewPasskey, user store.User, by ceremony) (store.NewPasskey, e
 }
 
 // RenamePasskey gives a passkey of the user of a session another name. The error is [ErrPasskeyName],
-// [store.ErrNotFound] or [store.ErrSessionEnded].
-func (s *Service) RenamePasskey(ctx context.Context, session store.Session, id store.ID, name string) error {
+// [base.ErrNotFound] or [identity.ErrSessionEnded].
+func (s *Service) RenamePasskey(ctx context.Context, session base.Session, id base.ID, name string) error {
 	name, err := passkeyName(name)
 	if err != nil {
 		return err
 	}
-	return session.Tenant.RenamePasskey(ctx, session, id, name)
+	return identity.RenamePasskey(ctx, session.Tenant, session, id, name)
 }
 
 // RemovePasskey removes a passkey of the user of a session, and ends the user's other sessions. Its errors are those of
-// [Service.DisableSecondFactor]; [store.ErrNotFound] says that the user has no such passkey.
-func (s *Service) RemovePasskey(ctx context.Context, session store.Session, from, password string, given Factor,
-	id store.ID) error {
-	_, err := s.withBothFactors(ctx, session, from, password, given, func(_ store.User, proof *store.FactorProof) error {
+// [Service.DisableSecondFactor]; [base.ErrNotFound] says that the user has no such passkey.
+func (s *Service) RemovePasskey(ctx context.Context, session base.Session, from, password string, given Factor,
+	id base.ID) error {
+	_, err := s.withBothFactors(ctx, session, from, password, given, func(_ base.User, proof *identity.FactorProof) error {
 		if proof == nil {
-			return store.ErrNotFound
+			return base.ErrNotFound
 		}
-		return session.Tenant.RemovePasskey(ctx, session, id, proof)
+		return identity.RemovePasskey(ctx, session.Tenant, session, id, proof)
 	})
 	return err
 }

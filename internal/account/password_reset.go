@@ -5,9 +5,10 @@ import (
 	"errors"
 	"time"
 
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
 	"quittance/internal/secret"
 	"quittance/internal/source"
-	"quittance/internal/store"
 )
 
 // ResetPath is the path of the page on which a user who has forgotten the password chooses a new one, with the link
@@ -35,50 +36,50 @@ func (s *Service) RequestPasswordReset(ctx context.Context, from, email, languag
 			return err
 		}
 	}
-	_, err = s.DB.AcquireLimits(ctx, store.LimitUse{Key: limitKey("resets", email), Max: MaxResets, Window: time.Hour})
-	if _, exceeded := errors.AsType[*store.LimitExceededError](err); exceeded {
+	_, err = s.DB.AcquireLimits(ctx, base.LimitUse{Key: limitKey("resets", email), Max: MaxResets, Window: time.Hour})
+	if _, exceeded := errors.AsType[*base.LimitExceededError](err); exceeded {
 		return nil // whoever has the mailbox has enough links, the last of which works
 	}
 	if err != nil {
 		return err
 	}
-	return s.DB.RequestPasswordReset(ctx, store.ResetRequest{Email: email, Language: language})
+	return identity.RequestPasswordReset(ctx, s.DB, identity.ResetRequest{Email: email, Language: language})
 }
 
-// AnswerResetRequests answers the requests that wait; see [store.DB.AnswerResetRequest].
+// AnswerResetRequests answers the requests that wait; see [identity.AnswerResetRequest].
 func (s *Service) AnswerResetRequests(ctx context.Context) error {
 	for ctx.Err() == nil {
-		if found, err := s.DB.AnswerResetRequest(ctx, s.newReset); err != nil || !found {
+		if found, err := identity.AnswerResetRequest(ctx, s.DB, s.newReset); err != nil || !found {
 			return err
 		}
 	}
 	return ctx.Err()
 }
 
-func (s *Service) newReset() (store.NewReset, error) {
+func (s *Service) newReset() (identity.NewReset, error) {
 	code, err := secret.NewReset(s.Random)
-	return store.NewReset{Secret: code, Digest: secret.ResetDigest(code)}, err
+	return identity.NewReset{Secret: code, Digest: secret.ResetDigest(code)}, err
 }
 
-// SendPasswordReset sends a user a link, for an administrator. The error is one of [store.DB.SendPasswordReset].
-func (s *Service) SendPasswordReset(ctx context.Context, user store.User) error {
+// SendPasswordReset sends a user a link, for an administrator. The error is one of [identity.SendPasswordReset].
+func (s *Service) SendPasswordReset(ctx context.Context, user base.User) error {
 	add, err := s.newReset()
 	if err != nil {
 		return err
 	}
-	return s.DB.SendPasswordReset(ctx, user, add)
+	return identity.SendPasswordReset(ctx, s.DB, user, add)
 }
 
 // FindPasswordReset returns the user of the link with a secret. The error is [*LimitedError] or [ErrReset]; an unknown
 // secret counts towards the login limits of its source.
-func (s *Service) FindPasswordReset(ctx context.Context, from, code string) (store.User, error) {
+func (s *Service) FindPasswordReset(ctx context.Context, from, code string) (base.User, error) {
 	a, err := s.beginInvitation(ctx, from)
 	if err != nil {
-		return store.User{}, err
+		return base.User{}, err
 	}
-	user, err := s.DB.UsablePasswordReset(ctx, secret.ResetDigest(secret.New(code)))
-	if errors.Is(err, store.ErrNotFound) {
-		return store.User{}, ErrReset
+	user, err := identity.UsablePasswordReset(ctx, s.DB, secret.ResetDigest(secret.New(code)))
+	if errors.Is(err, base.ErrNotFound) {
+		return base.User{}, ErrReset
 	}
 	return user, errors.Join(err, a.cancel(ctx))
 }
@@ -95,7 +96,7 @@ func (s *Service) CompletePasswordReset(ctx context.Context, from, code, chosen 
 	}
 	user, err := a.completeReset(ctx, secret.ResetDigest(secret.New(code)), chosen)
 	switch {
-	case errors.Is(err, store.ErrNotFound):
+	case errors.Is(err, base.ErrNotFound):
 		return ErrReset
 	case errors.Is(err, ErrSamePassword):
 		return err
@@ -110,8 +111,8 @@ func (s *Service) CompletePasswordReset(ctx context.Context, from, code, chosen 
 }
 
 // completeReset checks the chosen password, stores it, and returns the user.
-func (a *attempt) completeReset(ctx context.Context, digest [32]byte, chosen string) (store.User, error) {
-	user, err := a.DB.UsablePasswordReset(ctx, digest) // before any work for the password
+func (a *attempt) completeReset(ctx context.Context, digest [32]byte, chosen string) (base.User, error) {
+	user, err := identity.UsablePasswordReset(ctx, a.DB, digest) // before any work for the password
 	if err == nil {
 		err = checkNewPassword(chosen)
 	}
@@ -122,11 +123,11 @@ func (a *attempt) completeReset(ctx context.Context, digest [32]byte, chosen str
 		}
 	}
 	if err != nil {
-		return store.User{}, err
+		return base.User{}, err
 	}
 	hash, err := a.Hasher.Hash(ctx, a.turn, chosen)
 	if err != nil {
-		return store.User{}, err
+		return base.User{}, err
 	}
-	return a.DB.CompletePasswordReset(ctx, digest, hash)
+	return identity.CompletePasswordReset(ctx, a.DB, digest, hash)
 }

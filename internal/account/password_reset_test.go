@@ -12,21 +12,22 @@ import (
 	"testing"
 	"time"
 
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
 	"quittance/internal/secret"
-	"quittance/internal/store"
 	"quittance/test/kit"
 )
 
 // mailed answers the requests that wait and returns the mails to an address that were not claimed yet, oldest first.
-func mailed(t *testing.T, s *Service, address string) (mails []store.MailLease) {
+func mailed(t *testing.T, s *Service, address string) (mails []identity.MailLease) {
 	t.Helper()
 	ctx := t.Context()
 	kit.Must(t, s.AnswerResetRequests(ctx))
-	for from := (store.ScanCursor{}); ; {
-		step, err := s.DB.DueMailQueues(ctx, from)
+	for from := (base.ScanCursor{}); ; {
+		step, err := identity.DueMailQueues(ctx, s.DB, from)
 		kit.Must(t, err)
 		for _, due := range step.Queues {
-			leases, err := due.ClaimMails(ctx, 100, time.Hour)
+			leases, err := identity.ClaimMails(ctx, due, 100, time.Hour)
 			kit.Must(t, err)
 			for _, lease := range leases {
 				if lease.To == address {
@@ -35,7 +36,7 @@ func mailed(t *testing.T, s *Service, address string) (mails []store.MailLease) 
 			}
 		}
 		if from = step.Next; from.IsZero() {
-			slices.SortStableFunc(mails, func(a, b store.MailLease) int { return a.CreatedAt.Compare(b.CreatedAt) })
+			slices.SortStableFunc(mails, func(a, b identity.MailLease) int { return a.CreatedAt.Compare(b.CreatedAt) })
 			return mails
 		}
 	}
@@ -46,8 +47,8 @@ func resetCode(t *testing.T, s *Service) string {
 	t.Helper()
 	kit.Must(t, s.RequestPasswordReset(t.Context(), home, email, "ar"))
 	mails := mailed(t, s, email)
-	if len(mails) != 1 || mails[0].Kind != store.MailPasswordReset || mails[0].Language != "ar" ||
-		!mails[0].ExpiresAt.Equal(s.Now().Add(store.PasswordResetTTL)) {
+	if len(mails) != 1 || mails[0].Kind != identity.MailPasswordReset || mails[0].Language != "ar" ||
+		!mails[0].ExpiresAt.Equal(s.Now().Add(identity.PasswordResetTTL)) {
 		t.Fatalf("mails %+v", mails)
 	}
 	return mails[0].Secret.Reveal()
@@ -58,7 +59,7 @@ func resetCode(t *testing.T, s *Service) string {
 func TestPasswordReset(t *testing.T) {
 	s, db, _ := newService(t)
 	ctx := t.Context()
-	kit.Must(t, db.RecordMailer(ctx, true))
+	kit.Must(t, identity.RecordMailer(ctx, db.DB, true))
 	code := resetCode(t, s)
 	if !strings.HasPrefix(code, secret.ResetPrefix) || len(code) != len(secret.ResetPrefix)+43 {
 		t.Error("the secret has the wrong form")
@@ -101,7 +102,7 @@ func TestPasswordReset(t *testing.T) {
 	wantErr(t, err, ErrInvalidCredentials)
 	_, _, err = s.Login(ctx, home, Credentials{Email: email, Password: chosen})
 	kit.Must(t, err)
-	if told := mailed(t, s, email); len(told) != 1 || told[0].Kind != store.MailPasswordChanged ||
+	if told := mailed(t, s, email); len(told) != 1 || told[0].Kind != identity.MailPasswordChanged ||
 		!told[0].Secret.IsZero() {
 		t.Errorf("told %+v", told)
 	}
@@ -116,7 +117,7 @@ func TestPasswordReset(t *testing.T) {
 func TestResetRequestReadsNoUsers(t *testing.T) {
 	s, db, _ := newService(t)
 	ctx := t.Context()
-	kit.Must(t, db.RecordMailer(ctx, true))
+	kit.Must(t, identity.RecordMailer(ctx, db.DB, true))
 	raw, err := sql.Open("sqlite", "file:"+db.Path)
 	kit.Must(t, err)
 	defer func() { kit.Must(t, raw.Close()) }()
@@ -144,7 +145,7 @@ func TestResetRequestReadsNoUsers(t *testing.T) {
 func TestResetLimits(t *testing.T) {
 	s, db, _ := newService(t)
 	ctx := t.Context()
-	kit.Must(t, db.RecordMailer(ctx, true))
+	kit.Must(t, identity.RecordMailer(ctx, db.DB, true))
 	for _, address := range []string{email, "nobody@example.com"} {
 		for range s.LoginRate {
 			kit.Must(t, s.RequestPasswordReset(ctx, home, address, "en"))
@@ -188,8 +189,8 @@ func TestResetLimits(t *testing.T) {
 	kit.Must(t, s.CompletePasswordReset(ctx, "192.0.2.9", last, chosen)) // the last link, from another source
 	db.Clock.Advance(time.Hour)
 	kit.Must(t, s.RequestPasswordReset(ctx, home, email, "en"))
-	if mails := mailed(t, s, email); len(mails) != 2 || mails[0].Kind != store.MailPasswordChanged ||
-		mails[1].Kind != store.MailPasswordReset {
+	if mails := mailed(t, s, email); len(mails) != 2 || mails[0].Kind != identity.MailPasswordChanged ||
+		mails[1].Kind != identity.MailPasswordReset {
 		t.Errorf("mails an hour later: %+v", mails)
 	}
 	for _, address := range []string{"", "a@", "a b@c", "a@b\r\nBcc: c@d", "a@b\x00", strings.Repeat("a", 256) + "@b"} {
@@ -202,7 +203,7 @@ func TestResetLimits(t *testing.T) {
 func TestResetGuesses(t *testing.T) {
 	s, db, _ := newService(t)
 	ctx := t.Context()
-	kit.Must(t, db.RecordMailer(ctx, true))
+	kit.Must(t, identity.RecordMailer(ctx, db.DB, true))
 	code := resetCode(t, s)
 	for range s.LoginRate {
 		wantErr(t, s.CompletePasswordReset(ctx, home, code, password), ErrSamePassword)
@@ -217,7 +218,7 @@ func TestResetGuesses(t *testing.T) {
 func TestResetAfterFailures(t *testing.T) {
 	s, db, _ := newService(t)
 	ctx := t.Context()
-	kit.Must(t, db.RecordMailer(ctx, true))
+	kit.Must(t, identity.RecordMailer(ctx, db.DB, true))
 	spendLogins(t, db.DB, failureRate, failureWindow, "failures", email)
 	if _, _, err := s.Login(ctx, home, Credentials{Email: email, Password: password}); !limited(err) {
 		t.Fatalf("login after the failures: %v", err)
@@ -232,7 +233,7 @@ func TestResetAfterFailures(t *testing.T) {
 func TestResetsAtOnce(t *testing.T) {
 	s, db, _ := newService(t)
 	ctx := t.Context()
-	kit.Must(t, db.RecordMailer(ctx, true))
+	kit.Must(t, identity.RecordMailer(ctx, db.DB, true))
 	s.LoginRate = 0
 	code := resetCode(t, s)
 	var winner atomic.Pointer[string]

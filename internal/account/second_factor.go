@@ -8,9 +8,10 @@ import (
 	"time"
 
 	"quittance/client/api"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
 	"quittance/internal/problem"
 	"quittance/internal/secret"
-	"quittance/internal/store"
 )
 
 // The errors of second factors.
@@ -50,27 +51,27 @@ type Factor struct {
 
 // proveFactor checks what a user who has given the right password gives as the second factor; by says what a passkey
 // has to have signed. It returns nil if the user has none. The error is [ErrOTPRequired], [*LimitedError] after too
-// many wrong codes and assertions, or [store.ErrSuspended], which callers get without a code.
-func (a *attempt) proveFactor(ctx context.Context, user store.User, given Factor,
-	by ceremony) (*store.FactorProof, error) {
-	factor, err := a.DB.SecondFactor(ctx, user)
-	if errors.Is(err, store.ErrNotFound) {
+// many wrong codes and assertions, or [identity.ErrSuspended], which callers get without a code.
+func (a *attempt) proveFactor(ctx context.Context, user base.User, given Factor,
+	by ceremony) (*identity.FactorProof, error) {
+	factor, err := identity.FindSecondFactor(ctx, a.DB, user)
+	if errors.Is(err, base.ErrNotFound) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	switch account, err := a.DB.Account(ctx, user.Account); {
+	switch account, err := identity.FindAccount(ctx, a.DB, user.Account); {
 	case err != nil:
 		return nil, err
-	case account.Status != store.AccountActive:
-		return nil, store.ErrSuspended
+	case account.Status != base.AccountActive:
+		return nil, identity.ErrSuspended
 	}
 	if given.Code == "" && given.Assertion == nil {
 		return nil, ErrOTPRequired
 	}
 	a.trust = trustOf(user)
-	var proof *store.FactorProof
+	var proof *identity.FactorProof
 	if given.Assertion != nil {
 		proof = by.verify(given, user, factor.Passkeys)
 	} else {
@@ -88,22 +89,22 @@ func (a *attempt) proveFactor(ctx context.Context, user store.User, given Factor
 
 // compareCode returns the proof of a code; nil for a wrong one. Whether it was used before is known when it is used up:
 // who repeats a right code guesses nothing.
-func (a *attempt) compareCode(user store.User, factor store.SecondFactor, code string) *store.FactorProof {
+func (a *attempt) compareCode(user base.User, factor identity.SecondFactor, code string) *identity.FactorProof {
 	if factor.HasApp() {
 		if step, right := TOTPStep(factor.Secret, code, a.Now(), 0); right {
-			return &store.FactorProof{EnrolledAt: factor.EnrolledAt, Step: step}
+			return &identity.FactorProof{EnrolledAt: factor.EnrolledAt, Step: step}
 		}
 	}
 	if digest, formed := RecoveryDigest(user.ID[:], code); formed && slices.Contains(factor.Recovery, digest) {
-		return &store.FactorProof{Recovery: digest}
+		return &identity.FactorProof{Recovery: digest}
 	}
 	return nil
 }
 
 // refused converts the errors of the store about a proof to [ErrOTPRequired], and records a passkey whose counter did
 // not grow. A passkey that is refused counts as a wrong code. The error can be [*LimitedError].
-func (a *attempt) refused(ctx context.Context, user store.User, proof *store.FactorProof, err error) error {
-	if !errors.Is(err, store.ErrSecondFactor) && !errors.Is(err, store.ErrSignCount) {
+func (a *attempt) refused(ctx context.Context, user base.User, proof *identity.FactorProof, err error) error {
+	if !errors.Is(err, identity.ErrSecondFactor) && !errors.Is(err, identity.ErrSignCount) {
 		return err
 	}
 	if proof != nil && proof.Passkey != nil {
@@ -111,9 +112,9 @@ func (a *attempt) refused(ctx context.Context, user store.User, proof *store.Fac
 			return err
 		}
 	}
-	if errors.Is(err, store.ErrSignCount) {
-		if err := a.DB.RefusePasskey(context.WithoutCancel(ctx), user, *proof.Passkey); err != nil &&
-			!errors.Is(err, store.ErrSecondFactor) && !errors.Is(err, store.ErrNotFound) {
+	if errors.Is(err, identity.ErrSignCount) {
+		if err := identity.RefusePasskey(context.WithoutCancel(ctx), a.DB, user, *proof.Passkey); err != nil &&
+			!errors.Is(err, identity.ErrSecondFactor) && !errors.Is(err, base.ErrNotFound) {
 			return err // and not because the challenge or the passkey is gone meanwhile
 		}
 	}
@@ -122,20 +123,20 @@ func (a *attempt) refused(ctx context.Context, user store.User, proof *store.Fac
 
 // beginLogin stores a pending login for a user who has given the right password, or whom on has logged in, and returns
 // its secret, which binds it to a browser.
-func (a *attempt) beginLogin(ctx context.Context, user store.User, means store.LoginMeans,
-	on *store.SignOn) (Login, error) {
+func (a *attempt) beginLogin(ctx context.Context, user base.User, means base.LoginMeans,
+	on *identity.SignOn) (Login, error) {
 	pending, err := secret.NewLogin(a.Random)
 	if err != nil {
 		return Login{}, err
 	}
 	expires := a.Now().Add(LoginTTL).UTC().Truncate(time.Microsecond)
-	err = a.DB.BeginLogin(ctx, store.PendingLogin{Digest: secret.LoginDigest(pending), User: user, Means: means,
-		SignOn: on}, expires)
+	err = identity.BeginLogin(ctx, a.DB, identity.PendingLogin{Digest: secret.LoginDigest(pending), User: user,
+		Means: means, SignOn: on}, expires)
 	return Login{Pending: pending, Expires: expires}, err
 }
 
 // CompleteSession starts the session of a pending login with the second factor. The error is [ErrNoPendingLogin],
-// [ErrOTPRequired], [*LimitedError], [store.ErrSuspended] or, by single sign-on, [store.ErrOtherSubject].
+// [ErrOTPRequired], [*LimitedError], [identity.ErrSuspended] or, by single sign-on, [identity.ErrOtherSubject].
 func (s *Service) CompleteSession(ctx context.Context, from string, pending secret.Text, given Factor,
 	userAgent string) (Login, error) {
 	a, err := s.beginInvitation(ctx, from)
@@ -143,8 +144,8 @@ func (s *Service) CompleteSession(ctx context.Context, from string, pending secr
 		return Login{}, err
 	}
 	digest := secret.LoginDigest(pending)
-	waiting, err := s.DB.PendingLogin(ctx, digest)
-	if errors.Is(err, store.ErrNotFound) {
+	waiting, err := identity.FindPendingLogin(ctx, s.DB, digest)
+	if errors.Is(err, base.ErrNotFound) {
 		return Login{}, ErrNoPendingLogin
 	}
 	if err != nil {
@@ -160,10 +161,11 @@ func (s *Service) CompleteSession(ctx context.Context, from string, pending secr
 		return Login{}, err
 	}
 	expires := s.Now().Add(s.TokenTTL).UTC().Truncate(time.Microsecond)
-	account, err := s.createWaiting(ctx, waiting, store.NewToken{Digest: secret.SessionDigest(token), ExpiresAt: expires,
-		Client: store.ClientConsole, Means: waiting.Means, UserAgent: userAgent, Proof: proof, Pending: &digest})
+	account, err := s.createWaiting(ctx, waiting, identity.NewToken{Digest: secret.SessionDigest(token),
+		ExpiresAt: expires,
+		Client:    identity.ClientConsole, Means: waiting.Means, UserAgent: userAgent, Proof: proof, Pending: &digest})
 	switch err := a.refused(ctx, waiting.User, proof, err); {
-	case errors.Is(err, store.ErrSessionEnded) || errors.Is(err, store.ErrNotFound):
+	case errors.Is(err, identity.ErrSessionEnded) || errors.Is(err, base.ErrNotFound):
 		return Login{}, ErrNoPendingLogin
 	case err != nil:
 		return Login{}, err
@@ -175,12 +177,12 @@ func (s *Service) CompleteSession(ctx context.Context, from string, pending secr
 }
 
 // createWaiting creates the token of a pending login, and the link of one by single sign-on.
-func (s *Service) createWaiting(ctx context.Context, waiting store.PendingLogin,
-	add store.NewToken) (store.Account, error) {
+func (s *Service) createWaiting(ctx context.Context, waiting identity.PendingLogin,
+	add identity.NewToken) (base.Account, error) {
 	if waiting.SignOn == nil {
-		return s.DB.CreateToken(ctx, waiting.User, add)
+		return identity.CreateToken(ctx, s.DB, waiting.User, add)
 	}
-	_, account, err := s.DB.CreateSignOnToken(ctx, *waiting.SignOn, add)
+	_, account, err := identity.CreateSignOnToken(ctx, s.DB, *waiting.SignOn, add)
 	return account, err
 }
 
@@ -192,20 +194,20 @@ type Enrollment struct {
 
 // BeginEnrollment makes the secret of an authenticator app for the user of a session. It replaces nothing until it is
 // confirmed.
-func (s *Service) BeginEnrollment(ctx context.Context, session store.Session) (Enrollment, error) {
+func (s *Service) BeginEnrollment(ctx context.Context, session base.Session) (Enrollment, error) {
 	shared, err := NewTOTPSecret(s.Random)
 	if err != nil {
 		return Enrollment{}, err
 	}
-	if err := session.Tenant.BeginTOTP(ctx, session, shared); err != nil {
+	if err := identity.BeginTOTP(ctx, session.Tenant, session, shared); err != nil {
 		return Enrollment{}, err
 	}
 	return Enrollment{Secret: shared, Address: TOTPAddress(shared, session.Email)}, nil
 }
 
-// PendingEnrollment returns what [Service.BeginEnrollment] has returned within the last hour, or [store.ErrNotFound].
-func (s *Service) PendingEnrollment(ctx context.Context, session store.Session) (Enrollment, error) {
-	shared, err := session.Tenant.PendingTOTP(ctx, session)
+// PendingEnrollment returns what [Service.BeginEnrollment] has returned within the last hour, or [base.ErrNotFound].
+func (s *Service) PendingEnrollment(ctx context.Context, session base.Session) (Enrollment, error) {
+	shared, err := identity.PendingTOTP(ctx, session.Tenant, session)
 	if err != nil {
 		return Enrollment{}, err
 	}
@@ -214,10 +216,10 @@ func (s *Service) PendingEnrollment(ctx context.Context, session store.Session) 
 
 // ConfirmEnrollment makes the pending authenticator app the second factor of the user of a session, and returns the
 // recovery codes, which are stored as digests. present is for the present second factor, or the password if there is
-// none. The error is [ErrWrongCode], [*LimitedError], [store.ErrSessionEnded] or one of proveOwner.
-func (s *Service) ConfirmEnrollment(ctx context.Context, session store.Session, from, code string,
+// none. The error is [ErrWrongCode], [*LimitedError], [identity.ErrSessionEnded] or one of proveOwner.
+func (s *Service) ConfirmEnrollment(ctx context.Context, session base.Session, from, code string,
 	present Factor) ([]secret.Text, error) {
-	user, err := s.DB.User(ctx, session)
+	user, err := identity.FindUserOf(ctx, s.DB, session)
 	if err != nil {
 		return nil, err
 	}
@@ -225,8 +227,8 @@ func (s *Service) ConfirmEnrollment(ctx context.Context, session store.Session, 
 	if err != nil {
 		return nil, err
 	}
-	shared, err := session.Tenant.PendingTOTP(ctx, session)
-	if errors.Is(err, store.ErrNotFound) {
+	shared, err := identity.PendingTOTP(ctx, session.Tenant, session)
+	if errors.Is(err, base.ErrNotFound) {
 		return nil, errors.Join(ErrWrongCode, a.cancel(ctx))
 	}
 	if err != nil {
@@ -244,8 +246,9 @@ func (s *Service) ConfirmEnrollment(ctx context.Context, session store.Session, 
 	if err != nil {
 		return nil, err
 	}
-	switch err := a.refused(ctx, user, proof, session.Tenant.ConfirmTOTP(ctx, session, shared, step, digests, proof)); {
-	case errors.Is(err, store.ErrNotFound):
+	switch err := a.refused(ctx, user, proof, identity.ConfirmTOTP(ctx, session.Tenant, session, shared, step, digests,
+		proof)); {
+	case errors.Is(err, base.ErrNotFound):
 		return nil, ErrWrongCode
 	case err != nil:
 		return nil, err
@@ -256,15 +259,15 @@ func (s *Service) ConfirmEnrollment(ctx context.Context, session store.Session, 
 // proveOwner checks that a session is in the hands of its user, before another second factor is set up: by the present
 // one, or, without one, by the password or a fresh login by single sign-on. So a stolen session locks nobody out. The
 // error is [ErrOTPRequired], [ErrPasswordRequired], [ErrWrongPassword], [ErrStaleSignOn], [ErrBusy], [*LimitedError],
-// or [store.ErrSessionEnded].
-func (a *attempt) proveOwner(ctx context.Context, session store.Session, user store.User, from string,
-	given Factor) (*store.FactorProof, error) {
+// or [identity.ErrSessionEnded].
+func (a *attempt) proveOwner(ctx context.Context, session base.Session, user base.User, from string,
+	given Factor) (*identity.FactorProof, error) {
 	proof, err := a.proveFactor(ctx, user, given, confirmation(session))
 	if err != nil || proof != nil {
 		return proof, err
 	}
-	if session.Means == store.LoginBySingleSignOn {
-		age, err := session.Tenant.SessionAge(ctx, session)
+	if session.Means == identity.LoginBySingleSignOn {
+		age, err := identity.SessionAge(ctx, session.Tenant, session)
 		if err == nil && age > FreshSignOn {
 			err = ErrStaleSignOn
 		}
@@ -286,7 +289,7 @@ func (a *attempt) proveOwner(ctx context.Context, session store.Session, user st
 }
 
 // newRecoveryCodes returns new recovery codes of a person, and their digests.
-func (s *Service) newRecoveryCodes(person store.ID) (codes []secret.Text, digests [][32]byte, err error) {
+func (s *Service) newRecoveryCodes(person base.ID) (codes []secret.Text, digests [][32]byte, err error) {
 	if codes, err = NewRecoveryCodes(s.Random); err != nil {
 		return nil, nil, err
 	}
@@ -302,42 +305,42 @@ func (s *Service) newRecoveryCodes(person store.ID) (codes []secret.Text, digest
 
 // DisableSecondFactor removes the second factor of the user of a session with all passkeys, and ends the user's other
 // sessions. Password and code count towards the limits of a login. The error is [ErrWrongPassword], [ErrOTPRequired],
-// [store.ErrNotFound] if there is no second factor, [store.ErrFactorRequired] if the company requires one,
-// [*LimitedError], [ErrBusy] or [store.ErrSessionEnded].
-func (s *Service) DisableSecondFactor(ctx context.Context, session store.Session, from, password string,
+// [base.ErrNotFound] if there is no second factor, [identity.ErrFactorRequired] if the company requires one,
+// [*LimitedError], [ErrBusy] or [identity.ErrSessionEnded].
+func (s *Service) DisableSecondFactor(ctx context.Context, session base.Session, from, password string,
 	given Factor) (Limit, error) {
-	return s.withBothFactors(ctx, session, from, password, given, func(_ store.User, proof *store.FactorProof) error {
+	return s.withBothFactors(ctx, session, from, password, given, func(_ base.User, proof *identity.FactorProof) error {
 		if proof == nil {
-			return store.ErrNotFound
+			return base.ErrNotFound
 		}
-		return session.Tenant.DisableSecondFactor(ctx, session, proof)
+		return identity.DisableSecondFactor(ctx, session.Tenant, session, proof)
 	})
 }
 
 // ReplaceRecoveryCodes returns new recovery codes, which replace the old ones. Its errors are those of
 // [Service.DisableSecondFactor].
-func (s *Service) ReplaceRecoveryCodes(ctx context.Context, session store.Session, from, password string,
+func (s *Service) ReplaceRecoveryCodes(ctx context.Context, session base.Session, from, password string,
 	given Factor) (codes []secret.Text, limit Limit, err error) {
 	limit, err = s.withBothFactors(ctx, session, from, password, given,
-		func(user store.User, proof *store.FactorProof) error {
+		func(user base.User, proof *identity.FactorProof) error {
 			if proof == nil {
-				return store.ErrNotFound
+				return base.ErrNotFound
 			}
 			made, digests, err := s.newRecoveryCodes(user.ID)
 			if err != nil {
 				return err
 			}
 			codes = made
-			return session.Tenant.ReplaceRecoveryCodes(ctx, session, digests, proof)
+			return identity.ReplaceRecoveryCodes(ctx, session.Tenant, session, digests, proof)
 		})
 	return codes, limit, err
 }
 
 // withBothFactors does something that needs the password of the user of a session, and the second factor if the user
 // has one; otherwise proof is nil.
-func (s *Service) withBothFactors(ctx context.Context, session store.Session, from, password string, given Factor,
-	do func(user store.User, proof *store.FactorProof) error) (Limit, error) {
-	user, err := s.DB.User(ctx, session)
+func (s *Service) withBothFactors(ctx context.Context, session base.Session, from, password string, given Factor,
+	do func(user base.User, proof *identity.FactorProof) error) (Limit, error) {
+	user, err := identity.FindUserOf(ctx, s.DB, session)
 	if err != nil {
 		return Limit{}, err
 	}

@@ -6,10 +6,11 @@ import (
 	"strings"
 	"time"
 
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
 	"quittance/internal/secret"
 	"quittance/internal/source"
 	"quittance/internal/sso"
-	"quittance/internal/store"
 )
 
 // ErrNoUser says that nobody who can log in has the e-mail address of a person whom the OpenID provider has logged in.
@@ -18,9 +19,9 @@ var ErrNoUser = errors.New("no user has this e-mail address")
 // SignOn creates a session for the person whom an OpenID provider has logged in, which identify finds out. attempt
 // names the attempt to log in, which succeeds or fails once, on whichever replica; userAgent is the User-Agent of the
 // request. The limits of logins that depend on the source alone apply. The error is that of identify, [*LimitedError],
-// [sso.ErrState] for an attempt that was used, [ErrNoUser], [store.ErrOtherSubject] or [store.ErrSuspended]. If the
-// login would link a user who has a second factor, the error is [ErrOTPRequired], and SignOn returns a login to be
-// completed by [Service.CompleteSession]. If nobody has proved the address, it is [store.ErrChooseCompany], with a
+// [sso.ErrState] for an attempt that was used, [ErrNoUser], [identity.ErrOtherSubject] or [identity.ErrSuspended]. If
+// the login would link a user who has a second factor, the error is [ErrOTPRequired], and SignOn returns a login to be
+// completed by [Service.CompleteSession]. If nobody has proved the address, it is [identity.ErrChooseCompany], with a
 // login to be completed by [Service.CompleteChoice].
 func (s *Service) SignOn(ctx context.Context, from, userAgent string, attempt [32]byte,
 	identify func(context.Context) (sso.Identity, error)) (Login, error) {
@@ -28,26 +29,26 @@ func (s *Service) SignOn(ctx context.Context, from, userAgent string, attempt [3
 	if err != nil {
 		return Login{}, err
 	}
-	identity, err := identify(ctx)
+	person, err := identify(ctx)
 	if err != nil {
 		return Login{}, err
 	}
-	email, ok := signOnEmail(identity.Email)
+	email, ok := signOnEmail(person.Email)
 	if !ok {
 		return Login{}, ErrNoUser
 	}
-	on := store.SignOn{Issuer: identity.Issuer, Subject: identity.Subject, Email: email}
-	login, err := s.signOnSession(userAgent, func(token store.NewToken) (store.User, store.Account, error) {
-		return s.DB.CreateSignOnToken(ctx, on, token)
+	on := identity.SignOn{Issuer: person.Issuer, Subject: person.Subject, Email: email}
+	login, err := s.signOnSession(userAgent, func(token identity.NewToken) (base.User, base.Account, error) {
+		return identity.CreateSignOnToken(ctx, s.DB, on, token)
 	})
 	switch {
-	case errors.Is(err, store.ErrChooseCompany):
+	case errors.Is(err, identity.ErrChooseCompany):
 		login, err = s.beginChoice(ctx, on)
-		return login, errors.Join(store.ErrChooseCompany, err, a.cancel(ctx))
-	case errors.Is(err, store.ErrSecondFactor):
-		login, err = a.beginLogin(ctx, login.User, store.LoginBySingleSignOn, &on)
+		return login, errors.Join(identity.ErrChooseCompany, err, a.cancel(ctx))
+	case errors.Is(err, identity.ErrSecondFactor):
+		login, err = a.beginLogin(ctx, login.User, identity.LoginBySingleSignOn, &on)
 		return login, errors.Join(ErrOTPRequired, err, a.cancel(ctx))
-	case errors.Is(err, store.ErrNotFound):
+	case errors.Is(err, base.ErrNotFound):
 		return Login{}, ErrNoUser
 	case err != nil:
 		return Login{}, err
@@ -57,38 +58,39 @@ func (s *Service) SignOn(ctx context.Context, from, userAgent string, attempt [3
 
 // signOnSession creates a session with a function that stores its token.
 func (s *Service) signOnSession(userAgent string,
-	create func(store.NewToken) (store.User, store.Account, error)) (Login, error) {
+	create func(identity.NewToken) (base.User, base.Account, error)) (Login, error) {
 	token, err := secret.NewSession(s.Random)
 	if err != nil {
 		return Login{}, err
 	}
 	expires := s.Now().Add(s.TokenTTL).UTC().Truncate(time.Microsecond)
-	user, account, err := create(store.NewToken{Digest: secret.SessionDigest(token), ExpiresAt: expires,
-		Client: store.ClientConsole, Means: store.LoginBySingleSignOn, UserAgent: userAgent})
+	user, account, err := create(identity.NewToken{Digest: secret.SessionDigest(token), ExpiresAt: expires,
+		Client: identity.ClientConsole, Means: identity.LoginBySingleSignOn, UserAgent: userAgent})
 	return Login{Token: token, Expires: expires, User: user, Account: account}, err
 }
 
 // beginChoice stores that a person has to choose the company, and returns the secret that binds the choice to a
 // browser.
-func (s *Service) beginChoice(ctx context.Context, on store.SignOn) (Login, error) {
+func (s *Service) beginChoice(ctx context.Context, on identity.SignOn) (Login, error) {
 	pending, err := secret.NewChoice(s.Random)
 	if err != nil {
 		return Login{}, err
 	}
-	expires := s.Now().Add(store.SignOnChoiceTTL).UTC().Truncate(time.Microsecond)
-	return Login{Pending: pending, Expires: expires}, s.DB.StoreSignOnChoice(ctx, secret.ChoiceDigest(pending), on)
+	expires := s.Now().Add(identity.SignOnChoiceTTL).UTC().Truncate(time.Microsecond)
+	return Login{Pending: pending, Expires: expires}, identity.StoreSignOnChoice(ctx, s.DB,
+		secret.ChoiceDigest(pending), on)
 }
 
 // FindChoice returns the address of the person of a choice, and the companies to choose from. The error is
 // [*LimitedError] or [ErrNoPendingLogin].
 func (s *Service) FindChoice(ctx context.Context, from string,
-	pending secret.Text) (email string, companies []store.AddressCompany, err error) {
+	pending secret.Text) (email string, companies []identity.AddressCompany, err error) {
 	a, err := s.beginInvitation(ctx, from)
 	if err != nil {
 		return "", nil, err
 	}
-	email, companies, err = s.DB.SignOnChoice(ctx, secret.ChoiceDigest(pending))
-	if errors.Is(err, store.ErrNotFound) {
+	email, companies, err = identity.FindSignOnChoice(ctx, s.DB, secret.ChoiceDigest(pending))
+	if errors.Is(err, base.ErrNotFound) {
 		return "", nil, ErrNoPendingLogin
 	}
 	return email, companies, errors.Join(err, a.cancel(ctx))
@@ -96,17 +98,17 @@ func (s *Service) FindChoice(ctx context.Context, from string,
 
 // CompleteChoice starts the session of a person who has chosen a company. The user there who has the address has proved
 // it now, and what anybody has logged in with as this user until now ends. The error is [*LimitedError],
-// [ErrNoPendingLogin], [store.ErrOtherSubject] or [store.ErrSuspended].
+// [ErrNoPendingLogin], [identity.ErrOtherSubject] or [identity.ErrSuspended].
 func (s *Service) CompleteChoice(ctx context.Context, from, userAgent string, pending secret.Text,
-	of store.ID) (Login, error) {
+	of base.ID) (Login, error) {
 	a, err := s.beginInvitation(ctx, from)
 	if err != nil {
 		return Login{}, err
 	}
-	login, err := s.signOnSession(userAgent, func(token store.NewToken) (store.User, store.Account, error) {
-		return s.DB.CompleteSignOnChoice(ctx, secret.ChoiceDigest(pending), of, token)
+	login, err := s.signOnSession(userAgent, func(token identity.NewToken) (base.User, base.Account, error) {
+		return identity.CompleteSignOnChoice(ctx, s.DB, secret.ChoiceDigest(pending), of, token)
 	})
-	if errors.Is(err, store.ErrNotFound) {
+	if errors.Is(err, base.ErrNotFound) {
 		return Login{}, ErrNoPendingLogin
 	}
 	if err != nil {
@@ -124,9 +126,9 @@ func (s *Service) beginSignOn(ctx context.Context, from string, id [32]byte) (*a
 			return nil, err
 		}
 	}
-	_, err := s.DB.AcquireLimits(ctx, store.LimitUse{Key: limitKey("sign-on", string(id[:])), Max: 1,
+	_, err := s.DB.AcquireLimits(ctx, base.LimitUse{Key: limitKey("sign-on", string(id[:])), Max: 1,
 		Window: 2 * sso.AttemptTTL})
-	if _, used := errors.AsType[*store.LimitExceededError](err); used {
+	if _, used := errors.AsType[*base.LimitExceededError](err); used {
 		return nil, sso.ErrState
 	}
 	return a, err

@@ -16,14 +16,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"quittance/internal/backup"
-	"quittance/internal/store"
+	"quittance/internal/ledger"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
 	"quittance/test/kit"
-	"quittance/test/storetest"
+	"quittance/test/ledgertest"
 )
 
 // TestRoundTrip restores a backup: every row and everything of the schema is as it was, except what a restore marks.
 func TestRoundTrip(t *testing.T) {
-	forEachEngine(t, func(t *testing.T, s *storetest.Store) {
+	forEachEngine(t, func(t *testing.T, s *ledgertest.Store) {
 		place, _ := directory(t)
 		made := write(t, s, place)
 		if made.Program != "1.2.3" || made.Content.Engine != s.Engine() || made.Content.Rows() < 60 ||
@@ -50,25 +52,25 @@ func TestRoundTrip(t *testing.T) {
 
 // usable checks that a store opens the restored database, that it is marked as restored, and that new rows can be
 // added.
-func usable(t *testing.T, s *storetest.Store, address string) {
+func usable(t *testing.T, s *ledgertest.Store, address string) {
 	t.Helper()
 	ctx := t.Context()
 	options := s.Options
 	options.Now = nil
-	db, err := store.Open(ctx, address, options)
+	db, err := ledger.Open(ctx, address, options)
 	kit.Must(t, err)
 	defer func() { kit.Must(t, db.Close()) }()
 	if _, err := db.Authenticate(ctx, [32]byte{7}); err == nil {
 		t.Error("a token of before the restore is accepted")
 	}
-	entries, err := db.Audit(ctx, store.AuditFilter{Limit: 100})
+	entries, err := db.Audit(ctx, base.AuditFilter{Limit: 100})
 	kit.Must(t, err)
-	if !slices.ContainsFunc(entries, func(e store.AuditEntry) bool {
+	if !slices.ContainsFunc(entries, func(e base.AuditEntry) bool {
 		return e.Act == "database.restored" && strings.Contains(e.Details, `"backup":"2`)
 	}) {
 		t.Error("the audit log has no entry of the restore")
 	}
-	if _, err := db.CreateAccount(ctx, "Another", store.NewUser{Email: "another@palm.example", Name: "Owner",
+	if _, err := identity.CreateAccount(ctx, db, "Another", identity.NewUser{Email: "another@palm.example", Name: "Owner",
 		PasswordHash: "$hash"}); err != nil {
 		t.Errorf("a new account: %v", err)
 	}
@@ -79,11 +81,11 @@ func usable(t *testing.T, s *storetest.Store, address string) {
 
 // TestRestoreOverwritesNothing: a restore leaves a database alone that exists, and one that is not empty.
 func TestRestoreOverwritesNothing(t *testing.T) {
-	forEachEngine(t, func(t *testing.T, s *storetest.Store) {
+	forEachEngine(t, func(t *testing.T, s *ledgertest.Store) {
 		place, _ := directory(t)
 		write(t, s, place)
 		before := content(t, s.Address)
-		if err := restore(t.Context(), place, s, s.Address); !errors.Is(err, store.ErrNotEmpty) {
+		if err := restore(t.Context(), place, s, s.Address); !errors.Is(err, ledger.ErrNotEmpty) {
 			t.Errorf("into the database itself: %v", err)
 		}
 		if difference := cmp.Diff(before, content(t, s.Address)); difference != "" {
@@ -97,7 +99,7 @@ func TestRestoreOverwritesNothing(t *testing.T) {
 				`create function something() returns int language sql as 'select 1'`)
 			kit.Must(t, err)
 		}
-		if err := restore(t.Context(), place, s, address); !errors.Is(err, store.ErrNotEmpty) {
+		if err := restore(t.Context(), place, s, address); !errors.Is(err, ledger.ErrNotEmpty) {
 			t.Errorf("into a database with something in it: %v", err)
 		}
 	})
@@ -120,7 +122,7 @@ func (p interrupted) Get(ctx context.Context, name, file string, most int64) ([]
 // TestInterruptedRestore: while a restore is incomplete, no store opens the database, and a second attempt completes
 // it.
 func TestInterruptedRestore(t *testing.T) {
-	forEachEngine(t, func(t *testing.T, s *storetest.Store) {
+	forEachEngine(t, func(t *testing.T, s *ledgertest.Store) {
 		place, _ := directory(t)
 		write(t, s, place)
 		cut := errors.New("cut off")
@@ -129,14 +131,14 @@ func TestInterruptedRestore(t *testing.T) {
 			t.Fatalf("a restore that is interrupted: %v", err)
 		}
 		options := s.Options
-		for _, use := range []store.SchemaUse{store.KeepSchema, store.UpdateSchema, store.MakeSchema} { // a command, a server
+		for _, use := range []base.SchemaUse{base.KeepSchema, base.UpdateSchema, base.MakeSchema} { // a command, a server
 			options.Schema = use
-			if db, err := store.Open(t.Context(), address, options); !errors.Is(err, store.ErrRestoring) {
+			if db, err := ledger.Open(t.Context(), address, options); !errors.Is(err, ledger.ErrRestoring) {
 				t.Errorf("an incomplete database opens: %v, %v", db, err)
 			}
 		}
-		if s.Engine() == storetest.Postgres {
-			db, err := store.OpenUnmigrated(t.Context(), address, s.Options)
+		if s.Engine() == ledgertest.Postgres {
+			db, err := base.OpenUnmigrated(t.Context(), address, s.Options)
 			kit.Must(t, err)
 			if _, err := backup.Write(t.Context(), db, place,
 				backup.Options{Keys: s.Options.Keys, Random: rand.Reader}); err == nil {
@@ -183,7 +185,7 @@ func (p losing) Put(ctx context.Context, name, file string, content []byte) erro
 
 // TestInterruptedBackup: a backup that fails at any part has no manifest and is never restored; the one before it is.
 func TestInterruptedBackup(t *testing.T) {
-	forEachEngine(t, func(t *testing.T, s *storetest.Store) {
+	forEachEngine(t, func(t *testing.T, s *ledgertest.Store) {
 		place, _ := directory(t)
 		complete := write(t, s, place)
 		s.Clock.Advance(time.Hour)
@@ -217,7 +219,7 @@ func TestInterruptedBackup(t *testing.T) {
 
 // TestDamage alters a backup in every way: neither verify nor restore accepts it, and the database stays unusable.
 func TestDamage(t *testing.T) {
-	forEachEngine(t, func(t *testing.T, s *storetest.Store) {
+	forEachEngine(t, func(t *testing.T, s *ledgertest.Store) {
 		place, dir := directory(t)
 		older := write(t, s, place)
 		s.Clock.Advance(time.Hour)
@@ -266,7 +268,7 @@ func TestDamage(t *testing.T) {
 			if err := verify(t.Context(), place, s.Options.Keys); !errors.Is(err, backup.ErrDamaged) {
 				t.Errorf("%s: verify says %v", name, err)
 			}
-			if s.Engine() == storetest.Postgres && name != "a bit" && name != "no seal" {
+			if s.Engine() == ledgertest.Postgres && name != "a bit" && name != "no seal" {
 				// What reads the parts is the same for both engines, and each database of PostgreSQL takes seconds to make.
 				for name, text := range before {
 					kit.Must(t, os.WriteFile(file(name), text, 0o600))
@@ -307,7 +309,7 @@ func (p slow) Put(ctx context.Context, name, file string, content []byte) error 
 // complete.
 func TestSlowBackup(t *testing.T) {
 	t.Parallel()
-	s := storetest.Open(t, storetest.SQLite)
+	s := ledgertest.Open(t, ledgertest.SQLite)
 	place, _ := directory(t)
 	for took, complete := range map[time.Duration]bool{22 * time.Hour: true, 23*time.Hour + time.Second: false,
 		25 * time.Hour: false} {
@@ -326,7 +328,7 @@ func TestSlowBackup(t *testing.T) {
 
 // TestBackupIsOneMoment writes while a backup is written: all rows of a write are in it, or none.
 func TestBackupIsOneMoment(t *testing.T) {
-	forEachEngine(t, func(t *testing.T, s *storetest.Store) {
+	forEachEngine(t, func(t *testing.T, s *ledgertest.Store) {
 		place, _ := directory(t)
 		raw := open(t, s.Address)
 		_, err := raw.ExecContext(t.Context(), `insert into settings (key, value) values ('a', '0'), ('z', '0')`)

@@ -16,20 +16,21 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/backup"
+	"quittance/internal/ledger/identity"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/secret"
-	"quittance/internal/store"
 	"quittance/test/kit"
+	"quittance/test/ledgertest"
 	"quittance/test/pgtest"
 	"quittance/test/s3test"
-	"quittance/test/storetest"
 )
 
 // forEachEngine runs a test with a store that has a company, drafts and rows of more than one part.
-func forEachEngine(t *testing.T, test func(t *testing.T, s *storetest.Store)) {
+func forEachEngine(t *testing.T, test func(t *testing.T, s *ledgertest.Store)) {
 	t.Helper()
 	t.Parallel()
-	storetest.EachEngine(t, func(t *testing.T, engine string) {
-		s := storetest.Open(t, engine)
+	ledgertest.EachEngine(t, func(t *testing.T, engine string) {
+		s := ledgertest.Open(t, engine)
 		fill(t, s)
 		test(t, s)
 	})
@@ -37,21 +38,22 @@ func forEachEngine(t *testing.T, test func(t *testing.T, s *storetest.Store)) {
 
 // fill creates a company with a session, drafts, and a table that is larger than two parts and contains every byte and
 // what COPY has to quote.
-func fill(t *testing.T, s *storetest.Store) {
+func fill(t *testing.T, s *ledgertest.Store) {
 	t.Helper()
 	ctx := t.Context()
-	account, err := s.CreateAccount(ctx, "Palm Trading LLC", store.NewUser{Email: "owner@palm.example", Name: "Owner",
-		PasswordHash: "$hash"})
+	account, err := identity.CreateAccount(ctx, s.DB, "Palm Trading LLC", identity.NewUser{Email: "owner@palm.example",
+		Name: "Owner", PasswordHash: "$hash"})
 	kit.Must(t, err)
 	tenant, err := s.Tenant(ctx, account.ID)
 	kit.Must(t, err)
 	for n := range 20 {
-		_, err := tenant.CreateInvoice(ctx, &api.Draft{InvoiceNumber: new(fmt.Sprintf("INV-%d\t\\N\n\"'%%سجل", n))})
+		_, err := invoices.Create(ctx, tenant, &api.Draft{InvoiceNumber: new(fmt.Sprintf("INV-%d\t\\N\n\"'%%سجل", n))})
 		kit.Must(t, err)
 	}
 	user, err := s.UserByEmail(ctx, "owner@palm.example")
 	kit.Must(t, err)
-	_, err = s.CreateToken(ctx, user, store.NewToken{Digest: [32]byte{7}, ExpiresAt: s.Clock.Now().Add(1e15)})
+	_, err = identity.CreateToken(ctx, s.DB, user, identity.NewToken{Digest: [32]byte{7},
+		ExpiresAt: s.Clock.Now().Add(1e15)})
 	kit.Must(t, err)
 	raw := open(t, s.Address)
 	block := make([]byte, 1<<20)
@@ -80,7 +82,7 @@ func open(t testing.TB, address string) *sql.DB {
 // empty returns the address of a database that a restore accepts.
 func empty(t *testing.T, engine string) string {
 	t.Helper()
-	if engine == storetest.Postgres {
+	if engine == ledgertest.Postgres {
 		return pgtest.URL(t)
 	}
 	return "sqlite:" + filepath.Join(t.TempDir(), "restored.db")
@@ -95,7 +97,7 @@ func directory(t *testing.T) (place backup.Directory, path string) {
 }
 
 // write writes a backup of a store.
-func write(t *testing.T, s *storetest.Store, place backup.Place) *backup.Manifest {
+func write(t *testing.T, s *ledgertest.Store, place backup.Place) *backup.Manifest {
 	t.Helper()
 	made, err := backup.Write(t.Context(), s.DB, place,
 		backup.Options{Program: "1.2.3", Keys: s.Options.Keys, Random: rand.Reader})
@@ -104,7 +106,7 @@ func write(t *testing.T, s *storetest.Store, place backup.Place) *backup.Manifes
 }
 
 // restore restores the latest backup of a place.
-func restore(ctx context.Context, place backup.Place, s *storetest.Store, address string) error {
+func restore(ctx context.Context, place backup.Place, s *ledgertest.Store, address string) error {
 	source, err := backup.Find(ctx, place, "", opener(s))
 	if err != nil {
 		return err
@@ -115,7 +117,7 @@ func restore(ctx context.Context, place backup.Place, s *storetest.Store, addres
 	return err
 }
 
-func opener(s *storetest.Store) backup.Opener { return backup.Opener{Keys: s.Options.Keys} }
+func opener(s *ledgertest.Store) backup.Opener { return backup.Opener{Keys: s.Options.Keys} }
 
 // verify reads the latest backup of a place.
 func verify(ctx context.Context, place backup.Place, keys *secret.Keyring) error {

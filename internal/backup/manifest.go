@@ -13,8 +13,8 @@ import (
 	"time"
 	"unicode"
 
+	"quittance/internal/ledger"
 	"quittance/internal/secret"
-	"quittance/internal/store"
 )
 
 const (
@@ -33,7 +33,7 @@ const (
 type Manifest struct {
 	Format int    `json:"format"`
 	Name   string `json:"name"`
-	// Database is the identity of the database; see [store.DB.BackupIdentity].
+	// Database is the identity of the database; see [ledger.BackupIdentity].
 	Database string `json:"database"`
 	// Program is the release that made the backup.
 	Program string `json:"program"`
@@ -44,8 +44,8 @@ type Manifest struct {
 	// Keys are the numbers of the keys that are needed to open what the backup has sealed.
 	Keys []uint32 `json:"keys"`
 	// Content has the engine, the version of the schema, and the tables with their rows.
-	Content store.Copied `json:"content"`
-	Streams []Stream     `json:"streams"`
+	Content ledger.Copied `json:"content"`
+	Streams []Stream      `json:"streams"`
 }
 
 var databasePattern = regexp.MustCompile(`^[A-Z2-7]{26}$`)

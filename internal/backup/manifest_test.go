@@ -12,13 +12,13 @@ import (
 	"quittance/internal/backup"
 	"quittance/internal/secret"
 	"quittance/test/kit"
-	"quittance/test/storetest"
+	"quittance/test/ledgertest"
 )
 
 // TestKeysOfABackup: the keys of another database do not accept a backup, and a key file without a needed key is
 // refused before anything is loaded. A backup of before a rotation is accepted by the key file of after it.
 func TestKeysOfABackup(t *testing.T) {
-	forEachEngine(t, func(t *testing.T, s *storetest.Store) {
+	forEachEngine(t, func(t *testing.T, s *ledgertest.Store) {
 		place, dir := directory(t)
 		made := write(t, s, place)
 		others, err := secret.Generate()
@@ -42,7 +42,7 @@ func TestKeysOfABackup(t *testing.T) {
 
 // lacksKey restores a backup whose manifest is sealed with the new key of a rotation, and which has secrets that are
 // sealed with the old one. The key file of the restore has the new one only.
-func lacksKey(t *testing.T, s *storetest.Store, rotated *secret.Keyring) {
+func lacksKey(t *testing.T, s *ledgertest.Store, rotated *secret.Keyring) {
 	t.Helper()
 	place, _ := directory(t)
 	_, err := backup.Write(t.Context(), s.DB, place, backup.Options{Keys: rotated, Random: rand.Reader})
@@ -89,7 +89,7 @@ func resealed(t *testing.T, dir, name string, change func(m *backup.Manifest)) {
 // wrong.
 func TestForgedManifest(t *testing.T) {
 	t.Parallel()
-	s := storetest.Open(t, storetest.SQLite)
+	s := ledgertest.Open(t, ledgertest.SQLite)
 	for want, change := range map[string]func(m *backup.Manifest){
 		"decompresses to": func(m *backup.Manifest) { m.Streams[0].Parts[0].Plain--; m.Streams[0].Bytes-- },
 		"bytes instead of 1": func(m *backup.Manifest) {

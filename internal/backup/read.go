@@ -11,7 +11,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"quittance/internal/store"
+	"quittance/internal/ledger"
+	"quittance/internal/ledger/base"
 )
 
 // Source is a complete backup that can be read.
@@ -93,9 +94,9 @@ func (s *Source) Verify(ctx context.Context) error {
 	return nil
 }
 
-// Restore restores the backup into the database at address; see [store.Restore]. It returns the number of open
+// Restore restores the backup into the database at address; see [ledger.Restore]. It returns the number of open
 // submissions.
-func (s *Source) Restore(ctx context.Context, address string, options store.Options) (open int64, err error) {
+func (s *Source) Restore(ctx context.Context, address string, options base.Options) (open int64, err error) {
 	for _, key := range s.manifest.Keys {
 		if !options.Keys.Holds(key) {
 			return 0,
@@ -103,7 +104,7 @@ func (s *Source) Restore(ctx context.Context, address string, options store.Opti
 					options.Keys.File(), key)
 		}
 	}
-	return store.Restore(ctx, address, options, s.manifest.Content, s.manifest.Name,
+	return ledger.Restore(ctx, address, options, s.manifest.Content, s.manifest.Name,
 		func(stream string) (io.Reader, error) { return s.Read(ctx, stream) })
 }
 

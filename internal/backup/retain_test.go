@@ -1,6 +1,10 @@
 package backup_test
 
 import (
+	"quittance/internal/ledger"
+)
+
+import (
 	"crypto/rand"
 	"errors"
 	"os"
@@ -13,14 +17,14 @@ import (
 
 	"quittance/internal/backup"
 	"quittance/test/kit"
-	"quittance/test/storetest"
+	"quittance/test/ledgertest"
 )
 
 // TestRetain keeps the latest complete backups of a database, and never counts or removes one that is damaged, being
 // written, or of another database.
 func TestRetain(t *testing.T) {
 	t.Parallel()
-	s, other := storetest.Open(t, storetest.SQLite), storetest.Open(t, storetest.SQLite)
+	s, other := ledgertest.Open(t, ledgertest.SQLite), ledgertest.Open(t, ledgertest.SQLite)
 	place, dir := directory(t)
 	foreign, err := backup.Write(t.Context(), other.DB, place, backup.Options{Keys: s.Options.Keys, Random: rand.Reader})
 	kit.Must(t, err)
@@ -74,14 +78,14 @@ func TestRetain(t *testing.T) {
 // database that was restored for the one of the database that was backed up.
 func TestSeveralDatabases(t *testing.T) {
 	t.Parallel()
-	s := storetest.Open(t, storetest.SQLite)
+	s := ledgertest.Open(t, ledgertest.SQLite)
 	place, _ := directory(t)
 	first := write(t, s, place)
 	s.Clock.Advance(time.Hour)
 	if second := write(t, s, place); second.Database != first.Database {
 		t.Errorf("%s and %s are backups of one database", first.Database, second.Database)
 	}
-	_, err := s.MarkRestored(t.Context())
+	_, err := ledger.MarkRestored(t.Context(), s.DB)
 	kit.Must(t, err)
 	s.Clock.Advance(time.Hour)
 	restored := write(t, s, place)

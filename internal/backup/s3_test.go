@@ -16,8 +16,8 @@ import (
 
 	"quittance/internal/backup"
 	"quittance/test/kit"
+	"quittance/test/ledgertest"
 	"quittance/test/s3test"
-	"quittance/test/storetest"
 )
 
 // TestBucket writes backups to a bucket of a real store over TLS, lists, verifies and restores them, and removes the
@@ -25,10 +25,10 @@ import (
 func TestBucket(t *testing.T) {
 	t.Parallel()
 	server := s3test.Start(t)
-	for _, engine := range storetest.Engines() {
+	for _, engine := range ledgertest.Engines() {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
-			s := storetest.Open(t, engine)
+			s := ledgertest.Open(t, engine)
 			fill(t, s)
 			place := bucket(t, server, func(b *backup.Bucket) { b.Prefix = engine })
 			older := write(t, s, place)
@@ -59,7 +59,7 @@ func TestBucket(t *testing.T) {
 func TestStoreInTrouble(t *testing.T) {
 	t.Parallel()
 	server := s3test.Start(t)
-	s := storetest.Open(t, storetest.SQLite)
+	s := ledgertest.Open(t, ledgertest.SQLite)
 	fill(t, s)
 	place := bucket(t, server, nil)
 
@@ -75,7 +75,7 @@ func TestStoreInTrouble(t *testing.T) {
 	})
 	write(t, s, place)
 	kit.Must(t, verify(t.Context(), place, s.Options.Keys))
-	kit.Must(t, restore(t.Context(), place, s, empty(t, storetest.SQLite)))
+	kit.Must(t, restore(t.Context(), place, s, empty(t, ledgertest.SQLite)))
 
 	server.Misbehave(nil)
 	s.Clock.Advance(time.Second)
@@ -84,7 +84,7 @@ func TestStoreInTrouble(t *testing.T) {
 		"denied": denies, "altered": alters} {
 		server.Misbehave(fault)
 		before := server.Requests()
-		err := restore(t.Context(), place, s, empty(t, storetest.SQLite))
+		err := restore(t.Context(), place, s, empty(t, ledgertest.SQLite))
 		if err == nil || name == "altered" && !errors.Is(err, backup.ErrDamaged) {
 			t.Errorf("%s: the restore ends with %v", name, err)
 		}
@@ -108,7 +108,7 @@ func TestStoreInTrouble(t *testing.T) {
 func TestStoreHangs(t *testing.T) {
 	t.Parallel()
 	server := s3test.Start(t)
-	s := storetest.Open(t, storetest.SQLite)
+	s := ledgertest.Open(t, ledgertest.SQLite)
 	patient := bucket(t, server, nil)
 	write(t, s, patient)
 	hurried := bucket(t, server, func(b *backup.Bucket) { b.Timeout = 200 * time.Millisecond })
@@ -132,7 +132,7 @@ func TestStoreHangs(t *testing.T) {
 		},
 	} {
 		server.Misbehave(fault)
-		if err := restore(t.Context(), hurried, s, empty(t, storetest.SQLite)); err == nil {
+		if err := restore(t.Context(), hurried, s, empty(t, ledgertest.SQLite)); err == nil {
 			t.Errorf("%s: the restore succeeds", name)
 		}
 		if _, err := backup.List(t.Context(), hurried, opener(s)); err == nil {
@@ -255,7 +255,7 @@ func alters(w http.ResponseWriter, r *http.Request, forward http.Handler) {
 // error has a secret.
 func TestRefusedCredentials(t *testing.T) {
 	server := s3test.Start(t)
-	s := storetest.Open(t, storetest.SQLite)
+	s := ledgertest.Open(t, ledgertest.SQLite)
 	const canary = "canary-of-a-secret-key"
 	for name, change := range map[string]func(b *backup.Bucket){
 		"another secret": func(*backup.Bucket) { t.Setenv("AWS_SECRET_ACCESS_KEY", canary) },
@@ -287,7 +287,7 @@ func TestCredentialsFile(t *testing.T) {
 	t.Setenv("AWS_ACCESS_KEY_ID", "")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "")
 	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", file)
-	s := storetest.Open(t, storetest.SQLite)
+	s := ledgertest.Open(t, ledgertest.SQLite)
 	write(t, s, bucket(t, server, nil))
 }
 

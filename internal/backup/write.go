@@ -10,8 +10,9 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"golang.org/x/sync/errgroup"
 
+	"quittance/internal/ledger"
+	"quittance/internal/ledger/base"
 	"quittance/internal/secret"
-	"quittance/internal/store"
 )
 
 // uploads is how many parts are compressed and written at the same time. Each takes up to twice [partSize] of memory.
@@ -32,13 +33,13 @@ var errSlow = fmt.Errorf("the backup took longer than %v, the most that it may",
 
 // Write writes a backup of db to a place. It is complete when Write returns without an error. Otherwise it has no
 // manifest, and [Retain] removes it later, unless only the place's answer about the manifest was lost.
-func Write(ctx context.Context, db *store.DB, place Place, options Options) (*Manifest, error) {
+func Write(ctx context.Context, db *base.DB, place Place, options Options) (*Manifest, error) {
 	m := &Manifest{Format: formatVersion, Program: options.Program, At: db.Now()}
 	var err error
 	if m.Name, err = NewName(m.At, options.Random); err != nil {
 		return nil, err
 	}
-	if m.Database, err = db.BackupIdentity(ctx); err != nil {
+	if m.Database, err = ledger.BackupIdentity(ctx, db); err != nil {
 		return nil, err
 	}
 	if err := writeParts(ctx, db, place, m); err != nil {
@@ -76,7 +77,7 @@ func complete(ctx context.Context, place Place, m *Manifest, keys *secret.Keyrin
 }
 
 // writeParts writes the parts of all streams and describes them in the manifest.
-func writeParts(ctx context.Context, db *store.DB, place Place, m *Manifest) error {
+func writeParts(ctx context.Context, db *base.DB, place Place, m *Manifest) error {
 	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(uploads), zstd.WithEncoderLevel(zstd.SpeedDefault))
 	if err != nil {
 		return err
@@ -85,7 +86,7 @@ func writeParts(ctx context.Context, db *store.DB, place Place, m *Manifest) err
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(uploads)
 	c := &cutter{ctx: ctx, place: place, name: m.Name, encoder: encoder, group: group}
-	content, keys, err := db.CopyOut(ctx, c.open)
+	content, keys, err := ledger.CopyOut(ctx, db, c.open)
 	// The error of an upload is the cause of the others.
 	if uploaded := group.Wait(); uploaded != nil {
 		return uploaded

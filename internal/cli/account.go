@@ -15,8 +15,9 @@ import (
 	"quittance/internal/access"
 	"quittance/internal/account"
 	"quittance/internal/invoice"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
 	"quittance/internal/secret"
-	"quittance/internal/store"
 	"quittance/internal/strictjson"
 )
 
@@ -63,12 +64,12 @@ func (c accountCreateCmd) Run(env environment) error {
 	if err := checkLine("--company", c.Company); err != nil {
 		return err
 	}
-	return c.with(env, func(env environment, db *store.DB) error {
+	return c.with(env, func(env environment, db *base.DB) error {
 		user, password, err := newUser(c.Email, c.Name)
 		if err != nil {
 			return err
 		}
-		made, err := db.CreateAccount(env.ctx, c.Company, user)
+		made, err := identity.CreateAccount(env.ctx, db, c.Company, user)
 		if err != nil {
 			return emailTaken(err)
 		}
@@ -77,19 +78,19 @@ func (c accountCreateCmd) Run(env environment) error {
 }
 
 // newUser returns a user with a newly generated password.
-func newUser(email, name string) (store.NewUser, secret.Text, error) {
+func newUser(email, name string) (identity.NewUser, secret.Text, error) {
 	email, err := account.ParseEmail(email)
 	if err != nil {
-		return store.NewUser{}, secret.Text{}, fmt.Errorf("--email: %w", err)
+		return identity.NewUser{}, secret.Text{}, fmt.Errorf("--email: %w", err)
 	}
 	if name == "" {
 		name = email
 	}
 	if err := checkLine("--name", name); err != nil {
-		return store.NewUser{}, secret.Text{}, err
+		return identity.NewUser{}, secret.Text{}, err
 	}
 	password, hash, err := newPassword()
-	return store.NewUser{Email: email, Name: name, PasswordHash: hash, PasswordChangeRequired: true}, password, err
+	return identity.NewUser{Email: email, Name: name, PasswordHash: hash, PasswordChangeRequired: true}, password, err
 }
 
 func newPassword() (secret.Text, string, error) {
@@ -121,14 +122,14 @@ func checkText(flag, text string) error {
 }
 
 func emailTaken(err error) error {
-	if errors.Is(err, store.ErrExists) {
+	if errors.Is(err, base.ErrExists) {
 		return errors.New("--email: the account has a user with this address")
 	}
 	return unknownAccount(err)
 }
 
 func unknownAccount(err error) error {
-	if errors.Is(err, store.ErrNotFound) {
+	if errors.Is(err, base.ErrNotFound) {
 		return errors.New("no account has this identifier")
 	}
 	return err
@@ -147,8 +148,8 @@ func (c accountListCmd) Run(env environment) error {
 	if err := checkLimit(c.Limit); err != nil {
 		return err
 	}
-	return c.with(env, func(db *store.DB) error {
-		accounts, err := db.Accounts(env.ctx, c.Limit+1)
+	return c.with(env, func(db *base.DB) error {
+		accounts, err := identity.Accounts(env.ctx, db, c.Limit+1)
 		if err != nil {
 			return err
 		}
@@ -156,7 +157,7 @@ func (c accountListCmd) Run(env environment) error {
 	})
 }
 
-func accountRecord(a store.Account) []field {
+func accountRecord(a base.Account) []field {
 	return []field{{"account_id", a.ID}, {"status", a.Status}, {"company", a.Company},
 		{"created_at", a.CreatedAt.Format(time.RFC3339)}, {"login_policy", a.LoginPolicy}}
 }
@@ -177,12 +178,12 @@ func (c accountShowCmd) Run(env environment) error {
 	if err != nil {
 		return err
 	}
-	return c.with(env, func(db *store.DB) error {
-		found, err := db.Account(env.ctx, id)
+	return c.with(env, func(db *base.DB) error {
+		found, err := identity.FindAccount(env.ctx, db, id)
 		if err != nil {
 			return unknownAccount(err)
 		}
-		users, err := db.Users(env.ctx, id)
+		users, err := identity.UsersOf(env.ctx, db, id)
 		if err != nil {
 			return err
 		}
@@ -230,7 +231,7 @@ func (accountSuspendCmd) Help() string {
 
 // Run suspends an account.
 func (c accountSuspendCmd) Run(env environment) error {
-	return c.change(env, (*store.DB).SuspendAccount)
+	return c.change(env, identity.SuspendAccount)
 }
 
 type accountReactivateCmd struct{ one }
@@ -242,25 +243,25 @@ func (accountReactivateCmd) Help() string {
 
 // Run reactivates an account.
 func (c accountReactivateCmd) Run(env environment) error {
-	return c.change(env, (*store.DB).ReactivateAccount)
+	return c.change(env, identity.ReactivateAccount)
 }
 
 // with runs do on the store and the identifier of the account that the command names.
-func (o one) with(env environment, do func(env environment, db *store.DB, id store.ID) error) error {
+func (o one) with(env environment, do func(env environment, db *base.DB, id base.ID) error) error {
 	id, err := parseID(o.ID)
 	if err != nil {
 		return err
 	}
-	return o.act.with(env, func(env environment, db *store.DB) error { return do(env, db, id) })
+	return o.act.with(env, func(env environment, db *base.DB) error { return do(env, db, id) })
 }
 
 // change applies do to the account that the command names.
-func (o one) change(env environment, do func(*store.DB, context.Context, store.ID) error) error {
-	return o.with(env, func(env environment, db *store.DB, id store.ID) error {
-		if err := do(db, env.ctx, id); err != nil {
+func (o one) change(env environment, do func(context.Context, *base.DB, base.ID) error) error {
+	return o.with(env, func(env environment, db *base.DB, id base.ID) error {
+		if err := do(env.ctx, db, id); err != nil {
 			return unknownAccount(err)
 		}
-		changed, err := db.Account(env.ctx, id)
+		changed, err := identity.FindAccount(env.ctx, db, id)
 		if err != nil {
 			return err
 		}
@@ -283,8 +284,8 @@ func (c accountRenameCmd) Run(env environment) error {
 	if err := checkLine("--company", c.Company); err != nil {
 		return err
 	}
-	return c.change(env, func(db *store.DB, ctx context.Context, id store.ID) error {
-		return db.RenameAccount(ctx, id, c.Company)
+	return c.change(env, func(ctx context.Context, db *base.DB, id base.ID) error {
+		return identity.RenameAccount(ctx, db, id, c.Company)
 	})
 }
 
@@ -314,11 +315,11 @@ func (c accountProfileCmd) Run(env environment) error {
 	if faults = faults.With(invoice.ProfileFaults(&profile)); len(faults) > 0 {
 		return faultsError{file: inputName(c.File), faults: faults}
 	}
-	return c.with(env, func(env environment, db *store.DB, id store.ID) error {
-		if err := db.SetProfile(env.ctx, id, profile); err != nil {
+	return c.with(env, func(env environment, db *base.DB, id base.ID) error {
+		if err := identity.SetProfile(env.ctx, db, id, profile); err != nil {
 			return unknownAccount(err)
 		}
-		changed, err := db.Account(env.ctx, id)
+		changed, err := identity.FindAccount(env.ctx, db, id)
 		if err != nil {
 			return err
 		}
@@ -376,13 +377,13 @@ func (userAddCmd) Help() string {
 
 // Run adds a user.
 func (c userAddCmd) Run(env environment) error {
-	return c.with(env, func(env environment, db *store.DB, id store.ID) error {
+	return c.with(env, func(env environment, db *base.DB, id base.ID) error {
 		user, password, err := newUser(c.Email, c.Name)
 		if err != nil {
 			return err
 		}
 		user.Role = c.Role
-		if _, err := db.AddUser(env.ctx, id, user); err != nil {
+		if _, err := identity.AddUser(env.ctx, db, id, user); err != nil {
 			return emailTaken(err)
 		}
 		return c.print(env, []field{{"account_id", id}, {"email", user.Email}, {"role", user.Role},
@@ -404,13 +405,13 @@ func (userDisableCmd) Help() string {
 
 // Run disables a user.
 func (c userDisableCmd) Run(env environment) error {
-	err := c.changeUser(env, c.Email, func(ctx context.Context, db *store.DB, account, user store.ID) error {
-		if err := db.DisableUser(ctx, account, user, c.Force); err != nil {
+	err := c.changeUser(env, c.Email, func(ctx context.Context, db *base.DB, account, user base.ID) error {
+		if err := identity.DisableUser(ctx, db, account, user, c.Force); err != nil {
 			return err
 		}
 		return c.revokeKeys(ctx, db, account, user)
 	})
-	if errors.Is(err, store.ErrLastOwner) {
+	if errors.Is(err, identity.ErrLastOwner) {
 		return fmt.Errorf("%w; specify --force to disable the user anyway", err)
 	}
 	return err
@@ -428,15 +429,15 @@ func (userEnableCmd) Help() string {
 
 // Run enables a user.
 func (c userEnableCmd) Run(env environment) error {
-	return c.changeUser(env, c.Email, func(ctx context.Context, db *store.DB, account, user store.ID) error {
-		return db.EnableUser(ctx, account, user)
+	return c.changeUser(env, c.Email, func(ctx context.Context, db *base.DB, account, user base.ID) error {
+		return identity.EnableUser(ctx, db, account, user)
 	})
 }
 
 // changeUser applies do to a user of the account that the command names.
 func (o one) changeUser(env environment, email string,
-	do func(ctx context.Context, db *store.DB, account, user store.ID) error) error {
-	return o.with(env, func(env environment, db *store.DB, id store.ID) error {
+	do func(ctx context.Context, db *base.DB, account, user base.ID) error) error {
+	return o.with(env, func(env environment, db *base.DB, id base.ID) error {
 		user, err := userOf(env, db, id, email)
 		if err != nil {
 			return err
@@ -456,10 +457,10 @@ func (o one) changeUser(env environment, email string,
 }
 
 // userOf returns the user of an account who has an e-mail address.
-func userOf(env environment, db *store.DB, id store.ID, email string) (store.User, error) {
+func userOf(env environment, db *base.DB, id base.ID, email string) (base.User, error) {
 	user, err := db.UserOf(env.ctx, id, account.NormalizeEmail(email))
-	if errors.Is(err, store.ErrNotFound) {
-		return store.User{}, errors.New("the account has no user with this e-mail address")
+	if errors.Is(err, base.ErrNotFound) {
+		return base.User{}, errors.New("the account has no user with this e-mail address")
 	}
 	return user, err
 }
@@ -478,7 +479,7 @@ func (userResetCmd) Help() string {
 
 // Run resets a password, or sends a link.
 func (c userResetCmd) Run(env environment) error {
-	return c.with(env, func(env environment, db *store.DB, id store.ID) error {
+	return c.with(env, func(env environment, db *base.DB, id base.ID) error {
 		user, err := userOf(env, db, id, c.Email)
 		if err != nil {
 			return err
@@ -490,7 +491,7 @@ func (c userResetCmd) Run(env environment) error {
 		if err != nil {
 			return err
 		}
-		if err := db.ResetPassword(env.ctx, id, user.ID, hash); err != nil {
+		if err := identity.ResetPassword(env.ctx, db, id, user.ID, hash); err != nil {
 			return err
 		}
 		return c.print(env, []field{{"account_id", id}, {"email", user.Email}, {"password", password.Reveal()}})

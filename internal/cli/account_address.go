@@ -6,7 +6,8 @@ import (
 	"fmt"
 
 	"quittance/internal/account"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
 )
 
 type userAddressCmd struct {
@@ -26,7 +27,7 @@ Example:
 
 // Run changes the address of a user.
 func (c userAddressCmd) Run(env environment) error {
-	return c.with(env, func(env environment, db *store.DB, id store.ID) error {
+	return c.with(env, func(env environment, db *base.DB, id base.ID) error {
 		user, err := userOf(env, db, id, c.Email)
 		if err != nil {
 			return err
@@ -36,7 +37,7 @@ func (c userAddressCmd) Run(env environment) error {
 		switch {
 		case errors.Is(err, account.ErrEmail):
 			return fmt.Errorf("--new: %w", err)
-		case errors.Is(err, store.ErrExists):
+		case errors.Is(err, base.ErrExists):
 			return errors.New("--new: the account has a user with this address")
 		case err != nil:
 			return err
@@ -62,12 +63,12 @@ Example:
 
 // Run removes a user.
 func (c userRemoveCmd) Run(env environment) error {
-	return c.with(env, func(env environment, db *store.DB, id store.ID) error {
+	return c.with(env, func(env environment, db *base.DB, id base.ID) error {
 		user, err := userOf(env, db, id, c.Email)
 		if err != nil {
 			return err
 		}
-		if err := db.RemoveUser(env.ctx, id, user.ID); err != nil {
+		if err := identity.RemoveUserOf(env.ctx, db, id, user.ID); err != nil {
 			return err
 		}
 		return c.print(env, []field{{"account_id", id}, {"email", user.Email}, {"status", "removed"}})

@@ -9,7 +9,8 @@ import (
 
 	"quittance/internal/access"
 	"quittance/internal/account"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
 )
 
 type userInviteCmd struct {
@@ -30,7 +31,7 @@ Example:
 
 // Run makes an invitation.
 func (c userInviteCmd) Run(env environment) error {
-	return c.with(env, func(env environment, db *store.DB, id store.ID) error {
+	return c.with(env, func(env environment, db *base.DB, id base.ID) error {
 		tenant, err := db.Tenant(env.ctx, id)
 		if err != nil {
 			return unknownAccount(err)
@@ -40,7 +41,7 @@ func (c userInviteCmd) Run(env environment) error {
 		switch {
 		case errors.Is(err, account.ErrEmail):
 			return fmt.Errorf("--email: %w", err)
-		case errors.Is(err, store.ErrExists):
+		case errors.Is(err, base.ErrExists):
 			return errors.New("--email: the account has a user with this address")
 		case err != nil:
 			return err
@@ -49,9 +50,9 @@ func (c userInviteCmd) Run(env environment) error {
 			{"expires_at", made.ExpiresAt.Format(time.RFC3339)}, {"url", made.Link(string(c.PublicURL))}}
 		switch made.Mail.State {
 		case "": // the installation sends none
-		case store.MailPending:
+		case identity.MailPending:
 			fields = append(fields, field{"mail", "will be sent"})
-		default: // [store.MailLimited]
+		default: // [identity.MailLimited]
 			fields = append(fields, field{"mail", "is not sent: too many invitations by e-mail"})
 		}
 		return c.print(env, fields)
@@ -72,8 +73,8 @@ func (userRoleCmd) Help() string {
 
 // Run changes the role of a user.
 func (c userRoleCmd) Run(env environment) error {
-	return c.changeUser(env, c.Email, func(ctx context.Context, db *store.DB, account, user store.ID) error {
-		if err := db.SetRole(ctx, account, user, c.Role); err != nil {
+	return c.changeUser(env, c.Email, func(ctx context.Context, db *base.DB, account, user base.ID) error {
+		if err := identity.SetRole(ctx, db, account, user, c.Role); err != nil {
 			return err
 		}
 		return c.revokeKeys(ctx, db, account, user)

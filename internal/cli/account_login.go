@@ -3,12 +3,13 @@ package cli
 import (
 	"context"
 
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
 )
 
 type accountLoginPolicyCmd struct {
 	one
-	Require store.LoginPolicy `required:"" env:"-" enum:"any,second_factor,single_sign_on" help:"How the users have to log in: ${enum}. A requirement ends the sessions that began without it."`
+	Require base.LoginPolicy `required:"" env:"-" enum:"any,second_factor,single_sign_on" help:"How the users have to log in: ${enum}. A requirement ends the sessions that began without it."`
 }
 
 // Help is shown by --help.
@@ -18,8 +19,8 @@ func (accountLoginPolicyCmd) Help() string {
 
 // Run changes the login policy of an account.
 func (c accountLoginPolicyCmd) Run(env environment) error {
-	return c.with(env, func(env environment, db *store.DB, id store.ID) error {
-		if err := db.SetLoginPolicy(env.ctx, id, c.Require); err != nil {
+	return c.with(env, func(env environment, db *base.DB, id base.ID) error {
+		if err := identity.SetLoginPolicyOf(env.ctx, db, id, c.Require); err != nil {
 			return unknownAccount(err)
 		}
 		return c.print(env, []field{{"account_id", id}, {"login_policy", c.Require}})
@@ -38,7 +39,7 @@ func (userUnlinkCmd) Help() string {
 
 // Run unlinks a user.
 func (c userUnlinkCmd) Run(env environment) error {
-	return c.changeUser(env, c.Email, func(ctx context.Context, db *store.DB, account, user store.ID) error {
-		return db.UnlinkUser(ctx, account, user)
+	return c.changeUser(env, c.Email, func(ctx context.Context, db *base.DB, account, user base.ID) error {
+		return identity.UnlinkUser(ctx, db, account, user)
 	})
 }

@@ -13,9 +13,11 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"quittance/internal/ledger"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/secret"
 	"quittance/internal/service"
-	"quittance/internal/store"
 )
 
 // admin holds the flags of every administration command. These commands work while a server is running.
@@ -49,19 +51,19 @@ func (a act) by(env environment) (environment, error) {
 			return env, err
 		}
 	}
-	actor := store.ActorOf(env.ctx)
+	actor := base.ActorOf(env.ctx)
 	actor.Reason = a.Reason
-	env.ctx = store.WithActor(env.ctx, actor)
+	env.ctx = base.WithActor(env.ctx, actor)
 	return env, nil
 }
 
 // with runs do on the store that the flags name and records the reason of the command.
-func (a act) with(env environment, do func(env environment, db *store.DB) error) error {
+func (a act) with(env environment, do func(env environment, db *base.DB) error) error {
 	env, err := a.by(env)
 	if err != nil {
 		return err
 	}
-	return a.admin.with(env, func(db *store.DB) error { return do(env, db) })
+	return a.admin.with(env, func(db *base.DB) error { return do(env, db) })
 }
 
 // address returns the database and the key file that the flags name; "" for one that they do not name.
@@ -73,7 +75,7 @@ func (a admin) address() (database, keyFile string, err error) {
 }
 
 // open opens the store that the flags name, and may do to its schema what use says.
-func (a admin) open(env environment, use store.SchemaUse) (*store.DB, error) {
+func (a admin) open(env environment, use base.SchemaUse) (*base.DB, error) {
 	database, keyFile, err := a.address()
 	if err != nil {
 		return nil, err
@@ -81,7 +83,7 @@ func (a admin) open(env environment, use store.SchemaUse) (*store.DB, error) {
 	if database == "" || keyFile == "" {
 		return nil, errNoDatabase
 	}
-	if use != store.MakeSchema {
+	if use != base.MakeSchema {
 		if err := existing(database); err != nil {
 			return nil, err
 		}
@@ -94,12 +96,12 @@ func (a admin) open(env environment, use store.SchemaUse) (*store.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db, err := store.Open(env.ctx, database, store.Options{Direct: a.Direct, Keys: keys, Log: env.log, Checkpoint: observe,
+	db, err := ledger.Open(env.ctx, database, base.Options{Direct: a.Direct, Keys: keys, Log: env.log, Checkpoint: observe,
 		Schema: use, Release: env.build.Version, Admit: func(_ context.Context,
-			db *store.DB) error {
+			db *base.DB) error {
 			return requireVerified(env, db, database, a.Direct)
 		}})
-	if errors.Is(err, store.ErrNoSchema) {
+	if errors.Is(err, base.ErrNoSchema) {
 		return nil, fmt.Errorf("%w (%s)", err, makeOne)
 	}
 	return db, err
@@ -107,8 +109,8 @@ func (a admin) open(env environment, use store.SchemaUse) (*store.DB, error) {
 
 // requireVerified returns an error when the database was served in production and the connection to it would not be
 // accepted in production.
-func requireVerified(env environment, db *store.DB, database, direct string) error {
-	if served, err := db.ServedEnvironment(env.ctx); err != nil || served != service.Production {
+func requireVerified(env environment, db *base.DB, database, direct string) error {
+	if served, err := invoices.ServedEnvironment(env.ctx, db); err != nil || served != service.Production {
 		return err
 	}
 	return verified(database, direct)
@@ -117,21 +119,21 @@ func requireVerified(env environment, db *store.DB, database, direct string) err
 // verified returns an error for PostgreSQL addresses that do not verify the server, as serve does in production. direct
 // may be "".
 func verified(database, direct string) error {
-	if err := store.RequireVerifiedServer(database); err != nil {
+	if err := base.RequireVerifiedServer(database); err != nil {
 		return fmt.Errorf("--database: %w", err)
 	}
-	if err := store.RequireVerifiedServer(direct); err != nil {
+	if err := base.RequireVerifiedServer(direct); err != nil {
 		return fmt.Errorf("--database-direct: %w", err)
 	}
 	return nil
 }
 
 // with runs do on the store that the flags name and closes the store.
-func (a admin) with(env environment, do func(db *store.DB) error) error {
-	return a.withDatabase(env, store.KeepSchema, do)
+func (a admin) with(env environment, do func(db *base.DB) error) error {
+	return a.withDatabase(env, base.KeepSchema, do)
 }
 
-func (a admin) withDatabase(env environment, use store.SchemaUse, do func(db *store.DB) error) (err error) {
+func (a admin) withDatabase(env environment, use base.SchemaUse, do func(db *base.DB) error) (err error) {
 	db, err := a.open(env, use)
 	if err != nil {
 		return err
@@ -219,7 +221,7 @@ func bounded[T any](env environment, found []T, limit int) []T {
 }
 
 // listRows prints what find returns for the account of the flags, or for all accounts. find returns at most limit rows.
-func listRows[T any](env environment, l listing, find func(db *store.DB, account *store.ID, limit int) ([]T, error),
+func listRows[T any](env environment, l listing, find func(db *base.DB, account *base.ID, limit int) ([]T, error),
 	record func(T) []field) error {
 	account, err := optionalID(l.Account)
 	if err != nil {
@@ -228,7 +230,7 @@ func listRows[T any](env environment, l listing, find func(db *store.DB, account
 	if err := checkLimit(l.Limit); err != nil {
 		return err
 	}
-	return l.with(env, func(db *store.DB) error {
+	return l.with(env, func(db *base.DB) error {
 		found, err := find(db, account, l.Limit+1)
 		if err != nil {
 			return err
@@ -333,8 +335,8 @@ func readInput(env environment, path string) ([]byte, error) {
 }
 
 // parseID parses an identifier given on the command line.
-func parseID(text string) (store.ID, error) {
-	id, err := store.ParseID(text)
+func parseID(text string) (base.ID, error) {
+	id, err := base.ParseID(text)
 	if err != nil {
 		return id, fmt.Errorf("%q is not a valid identifier", text)
 	}
@@ -383,12 +385,12 @@ func (c migrateCmd) Run(env environment) error {
 	if err != nil {
 		return err
 	}
-	use := store.UpdateSchema
+	use := base.UpdateSchema
 	if c.Create {
-		use = store.MakeSchema
+		use = base.MakeSchema
 	}
-	return c.withDatabase(env, use, func(db *store.DB) error {
-		done, said := db.Migration(), "the schema is up to date"
+	return c.withDatabase(env, use, func(db *base.DB) error {
+		done, said := db.Migrated, "the schema is up to date"
 		switch {
 		case done.From == 0:
 			said = "created the database"

@@ -10,7 +10,9 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/account"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/strictjson"
 )
 
@@ -58,12 +60,12 @@ func (c apiKeyCreateCmd) Run(env environment) error {
 		return errors.New("the flags must be text without control characters")
 	}
 	request, faults := strictjson.For[api.APIKeyRequest]().Decode(value)
-	return c.with(env, func(env environment, db *store.DB, id store.ID) error {
+	return c.with(env, func(env environment, db *base.DB, id base.ID) error {
 		add, more := account.ReadAPIKeyRequest(request, db.Now())
 		if faults = faults.With(more); len(faults) > 0 {
 			return faultsError{file: "the API key", faults: faults}
 		}
-		served, err := db.ServedEnvironment(env.ctx)
+		served, err := invoices.ServedEnvironment(env.ctx, db)
 		if err != nil {
 			return err
 		}
@@ -76,9 +78,9 @@ func (c apiKeyCreateCmd) Run(env environment) error {
 			return unknownAccount(err)
 		}
 		created, key, err := (&account.Service{DB: db, Random: rand.Reader, Environment: served}).CreateAPIKey(env.ctx,
-			tenant, store.Session{}, add)
-		if errors.Is(err, store.ErrLimit) {
-			return fmt.Errorf("the account has %d API keys: revoke one that is not used any more", store.MaxAPIKeys)
+			tenant, base.Session{}, add)
+		if errors.Is(err, base.ErrLimit) {
+			return fmt.Errorf("the account has %d API keys: revoke one that is not used any more", identity.MaxAPIKeys)
 		}
 		if err != nil {
 			return err
@@ -88,7 +90,7 @@ func (c apiKeyCreateCmd) Run(env environment) error {
 }
 
 // apiKeyRecord describes an API key without the key.
-func apiKeyRecord(k store.APIKey, now time.Time) []field {
+func apiKeyRecord(k identity.APIKey, now time.Time) []field {
 	state := api.APIKeyActive
 	switch {
 	case k.RevokedAt != nil:
@@ -134,16 +136,16 @@ func (c apiKeyListCmd) Run(env environment) error {
 	if err != nil {
 		return err
 	}
-	return c.with(env, func(db *store.DB) error {
+	return c.with(env, func(db *base.DB) error {
 		tenant, err := db.Tenant(env.ctx, id)
 		if err != nil {
 			return unknownAccount(err)
 		}
-		keys, err := tenant.APIKeys(env.ctx)
+		keys, err := identity.APIKeys(env.ctx, tenant)
 		if err != nil {
 			return err
 		}
-		return printRows(env, c.admin, keys, func(k store.APIKey) []field { return apiKeyRecord(k, db.Now()) })
+		return printRows(env, c.admin, keys, func(k identity.APIKey) []field { return apiKeyRecord(k, db.Now()) })
 	})
 }
 
@@ -163,13 +165,13 @@ func (c apiKeyRevokeCmd) Run(env environment) error {
 	if err != nil {
 		return err
 	}
-	return c.with(env, func(env environment, db *store.DB, id store.ID) error {
+	return c.with(env, func(env environment, db *base.DB, id base.ID) error {
 		tenant, err := db.Tenant(env.ctx, id)
 		if err != nil {
 			return unknownAccount(err)
 		}
-		revoked, err := tenant.RevokeAPIKey(env.ctx, key)
-		if errors.Is(err, store.ErrNotFound) {
+		revoked, err := identity.RevokeAPIKey(env.ctx, tenant, key)
+		if errors.Is(err, base.ErrNotFound) {
 			return errors.New("the account has no API key with this identifier")
 		}
 		if err != nil {
@@ -185,10 +187,10 @@ type keyRevocation struct {
 }
 
 // revokeKeys comes after the change of the user, so that no key is made in between.
-func (r keyRevocation) revokeKeys(ctx context.Context, db *store.DB, account, user store.ID) error {
+func (r keyRevocation) revokeKeys(ctx context.Context, db *base.DB, account, user base.ID) error {
 	if !r.RevokeKeys {
 		return nil
 	}
-	_, err := db.RevokeAPIKeysOf(ctx, account, user)
+	_, err := identity.RevokeAPIKeysOf(ctx, db, account, user)
 	return err
 }

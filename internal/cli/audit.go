@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
 )
 
 type auditCmd struct {
@@ -41,7 +41,7 @@ entries; quittance evidence verify detects tampering.`
 
 // Run lists the audit log.
 func (c auditListCmd) Run(env environment) error {
-	filter := store.AuditFilter{Act: c.Act, Actor: c.By, Limit: c.Limit + 1}
+	filter := base.AuditFilter{Act: c.Act, Actor: c.By, Limit: c.Limit + 1}
 	if err := checkLimit(c.Limit); err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (c auditListCmd) Run(env environment) error {
 	if filter.Until, err = parseMoment("--until", c.Until, time.Now()); err != nil {
 		return err
 	}
-	return c.with(env, func(db *store.DB) error {
+	return c.with(env, func(db *base.DB) error {
 		entries, err := db.Audit(env.ctx, filter)
 		if err != nil {
 			return err
@@ -71,7 +71,7 @@ func (c auditListCmd) Run(env environment) error {
 	})
 }
 
-func auditRecord(e store.AuditEntry) []field {
+func auditRecord(e base.AuditEntry) []field {
 	var account any
 	if e.Account != nil {
 		account = *e.Account

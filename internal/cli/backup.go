@@ -8,8 +8,9 @@ import (
 	"time"
 
 	"quittance/internal/backup"
+	"quittance/internal/ledger"
+	"quittance/internal/ledger/base"
 	"quittance/internal/secret"
-	"quittance/internal/store"
 )
 
 type backupCmd struct {
@@ -77,8 +78,8 @@ func (c backupRunCmd) Run(env environment) error {
 	if err != nil {
 		return err
 	}
-	db, err := store.OpenUnmigrated(env.ctx, database,
-		store.Options{Direct: c.Direct, Keys: keys, Log: env.log, Checkpoint: observe})
+	db, err := base.OpenUnmigrated(env.ctx, database,
+		base.Options{Direct: c.Direct, Keys: keys, Log: env.log, Checkpoint: observe})
 	if err != nil {
 		return err
 	}
@@ -102,7 +103,7 @@ func (c backupRunCmd) inputs() (database string, keys *secret.Keyring, err error
 	return database, keys, err
 }
 
-func (c backupRunCmd) writeTo(env environment, db *store.DB, database string, keys *secret.Keyring,
+func (c backupRunCmd) writeTo(env environment, db *base.DB, database string, keys *secret.Keyring,
 	to backup.Place) error {
 	if err := requireVerified(env, db, database, c.Direct); err != nil {
 		return err
@@ -114,7 +115,7 @@ func (c backupRunCmd) writeTo(env environment, db *store.DB, database string, ke
 	if err != nil {
 		return err
 	}
-	audited, err := db.RecordBackup(env.ctx, made.At, made.Name, to.String())
+	audited, err := ledger.RecordBackup(env.ctx, db, made.At, made.Name, to.String())
 	if err != nil {
 		return fmt.Errorf("the backup %s is complete, but this is not recorded in the database: %w", made.Name, err)
 	}
@@ -158,10 +159,10 @@ func (c backupRunCmd) copyTo(env environment) (err error) {
 	if err := existing(database); err != nil {
 		return err
 	}
-	if store.IsPostgres(database) {
-		return store.ErrBackup // no connection is needed to report this
+	if base.IsPostgres(database) {
+		return base.ErrBackup // no connection is needed to report this
 	}
-	db, err := store.OpenUnmigrated(env.ctx, database, store.Options{Log: env.log})
+	db, err := base.OpenUnmigrated(env.ctx, database, base.Options{Log: env.log})
 	if err != nil {
 		return err
 	}
@@ -170,7 +171,7 @@ func (c backupRunCmd) copyTo(env environment) (err error) {
 	if err := db.Backup(env.ctx, c.Out); err != nil {
 		return err
 	}
-	if _, err := db.RecordBackup(env.ctx, at, "", c.Out); err != nil {
+	if _, err := ledger.RecordBackup(env.ctx, db, at, "", c.Out); err != nil {
 		return fmt.Errorf("the copy is complete, but this is not recorded in the database: %w", err)
 	}
 	written, err := os.Stat(c.Out)

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
 )
 
 // The environment variables of a binary with checkpoints.
@@ -44,7 +44,7 @@ var errKillAt = errors.New(envKillAt +
 	`: must be a moment and a step, such as "before record answer" or "after webhook attempt#2"`)
 
 // checkpoint returns an observer that traces checkpoints and kills the process as the environment variables specify.
-func checkpoint() (store.Checkpoint, error) {
+func checkpoint() (base.Checkpoint, error) {
 	victim, nth, err := parseKillAt(os.Getenv(envKillAt))
 	if err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func checkpoint() (store.Checkpoint, error) {
 		}
 	}
 	var reached atomic.Int64
-	return func(moment store.Moment, step string) {
+	return func(moment base.Moment, step string) {
 		at := string(moment) + " " + step
 		if trace != nil {
 			if _, err := trace.WriteString(at + "\n"); err != nil {
@@ -91,7 +91,7 @@ func parseKillAt(text string) (at string, nth int64, err error) {
 		}
 	}
 	moment, step, _ := strings.Cut(at, " ")
-	if step == "" || moment != string(store.Before) && moment != string(store.After) {
+	if step == "" || moment != string(base.Before) && moment != string(base.After) {
 		return "", 0, errKillAt
 	}
 	return at, nth, nil

@@ -23,10 +23,10 @@ import (
 	"github.com/alecthomas/kong"
 
 	"quittance/internal/buildinfo"
+	"quittance/internal/ledger/base"
 	"quittance/internal/problem"
 	"quittance/internal/remote"
 	"quittance/internal/service"
-	"quittance/internal/store"
 )
 
 // cli is the command line.
@@ -109,7 +109,7 @@ func Main(release string) int {
 	if err != nil {
 		return failed(err, statusFor(command, exitUsage))
 	}
-	env := environment{ctx: store.WithActor(ctx, actor), stdin: os.Stdin, stdout: os.Stdout, log: root.logger(os.Stderr),
+	env := environment{ctx: base.WithActor(ctx, actor), stdin: os.Stdin, stdout: os.Stdout, log: root.logger(os.Stderr),
 		build: build, logTo: root.logger}
 	if err := command.Run(env, remote.Environment{Context: ctx, In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
 		Now: time.Now}); err != nil {
@@ -162,8 +162,8 @@ func statusFor(command *kong.Context, usage int) int {
 }
 
 // actor returns the person who runs the command, for the audit log.
-func (c *cli) actor() (store.Actor, error) {
-	actor := store.Actor{Kind: store.ActorAdministrator, Name: c.Actor, Means: store.MeansCommandLine}
+func (c *cli) actor() (base.Actor, error) {
+	actor := base.Actor{Kind: base.ActorAdministrator, Name: c.Actor, Means: base.MeansCommandLine}
 	if c.Actor != "" {
 		return actor, checkLine("--actor", c.Actor)
 	}

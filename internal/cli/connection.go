@@ -11,10 +11,12 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/incoming"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/provider"
 	"quittance/internal/provider/adapters"
 	"quittance/internal/service"
-	"quittance/internal/store"
 )
 
 type connectionCmd struct {
@@ -83,7 +85,7 @@ func (c connectionAddCmd) Run(env environment) error {
 	if err != nil {
 		return err
 	}
-	add := store.NewConnection{Kind: c.Kind, Environment: c.Environment, BaseURL: c.BaseURL, Format: c.Profile,
+	add := invoices.NewConnection{Kind: c.Kind, Environment: c.Environment, BaseURL: c.BaseURL, Format: c.Profile,
 		Options: c.Option}
 	if c.CredentialFile != "" {
 		if add.Credential, err = readSecret(env, c.CredentialFile); err != nil {
@@ -103,8 +105,8 @@ func (c connectionAddCmd) Run(env environment) error {
 			return err
 		}
 	}
-	return c.with(env, func(env environment, db *store.DB) error {
-		added, err := db.AddConnection(env.ctx, id, add)
+	return c.with(env, func(env environment, db *base.DB) error {
+		added, err := invoices.AddConnection(env.ctx, db, id, add)
 		if err != nil {
 			return unknownAccount(err)
 		}
@@ -113,7 +115,7 @@ func (c connectionAddCmd) Run(env environment) error {
 }
 
 // check returns an error that says what about a new connection does not suit its kind.
-func (c connectionAddCmd) check(add store.NewConnection) error {
+func (c connectionAddCmd) check(add invoices.NewConnection) error {
 	kind, known := adapters.Describe(add.Kind)
 	switch {
 	case !known:
@@ -137,7 +139,7 @@ func (c connectionAddCmd) check(add store.NewConnection) error {
 	return kind.CheckOptions(add.Options)
 }
 
-func connectionRecord(c store.Connection) []field {
+func connectionRecord(c invoices.Connection) []field {
 	record := []field{{"connection_id", c.ID}, {"state", c.State}, {"fingerprint", c.Fingerprint},
 		{"account_id", c.Account}, {"kind", c.Kind}, {"environment", c.Environment}, {"base_url", c.BaseURL}}
 	if c.Format != "" {
@@ -173,25 +175,25 @@ type connectionOne struct {
 }
 
 // change applies do to the connection that the command names.
-func (c connectionOne) change(env environment, do func(ctx context.Context, db *store.DB,
-	id store.ID) (store.Connection, error)) error {
+func (c connectionOne) change(env environment, do func(ctx context.Context, db *base.DB,
+	id base.ID) (invoices.Connection, error)) error {
 	id, err := parseID(c.ID)
 	if err != nil {
 		return err
 	}
-	return c.with(env, func(env environment, db *store.DB) error {
+	return c.with(env, func(env environment, db *base.DB) error {
 		changed, err := do(env.ctx, db, id)
 		switch {
-		case errors.Is(err, store.ErrNotFound):
+		case errors.Is(err, base.ErrNotFound):
 			return errors.New("no connection has this identifier")
-		case errors.Is(err, store.ErrActiveExists):
-			return store.ErrActiveExists
-		case errors.Is(err, store.ErrChangedRow):
+		case errors.Is(err, invoices.ErrActiveExists):
+			return invoices.ErrActiveExists
+		case errors.Is(err, base.ErrChangedRow):
 			return fmt.Errorf(
 				"connection %s cannot be used: %w; restore the row from a backup, or disable the connection and add another",
-				id, store.ErrChangedRow)
-		case errors.Is(err, store.ErrNotProduction):
-			return store.ErrNotProduction
+				id, base.ErrChangedRow)
+		case errors.Is(err, invoices.ErrNotProduction):
+			return invoices.ErrNotProduction
 		case err != nil:
 			return err
 		}
@@ -208,8 +210,8 @@ func (connectionActivateCmd) Help() string {
 
 // Run activates a connection.
 func (c connectionActivateCmd) Run(env environment) error {
-	return c.change(env, func(ctx context.Context, db *store.DB, id store.ID) (store.Connection, error) {
-		return db.ActivateConnection(ctx, id)
+	return c.change(env, func(ctx context.Context, db *base.DB, id base.ID) (invoices.Connection, error) {
+		return invoices.ActivateConnection(ctx, db, id)
 	})
 }
 
@@ -222,8 +224,8 @@ func (connectionDisableCmd) Help() string {
 
 // Run disables a connection.
 func (c connectionDisableCmd) Run(env environment) error {
-	return c.change(env, func(ctx context.Context, db *store.DB, id store.ID) (store.Connection, error) {
-		return db.DisableConnection(ctx, id)
+	return c.change(env, func(ctx context.Context, db *base.DB, id base.ID) (invoices.Connection, error) {
+		return invoices.DisableConnection(ctx, db, id)
 	})
 }
 
@@ -263,8 +265,8 @@ func (c connectionApproveCmd) Run(env environment) error {
 		env.log.WarnContext(env.ctx,
 			"the approval does not cover the release of this binary: a server of this version does not submit over the connection", "release", releases, "version", env.build.Version)
 	}
-	return c.change(env, func(ctx context.Context, db *store.DB, id store.ID) (store.Connection, error) {
-		return db.ApproveConnection(ctx, id, c.By, c.Contract, strings.Join(releases, " "))
+	return c.change(env, func(ctx context.Context, db *base.DB, id base.ID) (invoices.Connection, error) {
+		return invoices.ApproveConnection(ctx, db, id, c.By, c.Contract, strings.Join(releases, " "))
 	})
 }
 
@@ -288,15 +290,15 @@ func (c connectionConfirmCreditNotesCmd) Run(env environment) error {
 			return err
 		}
 	}
-	return c.change(env, func(ctx context.Context, db *store.DB, id store.ID) (store.Connection, error) {
-		connection, err := db.Connection(ctx, id)
+	return c.change(env, func(ctx context.Context, db *base.DB, id base.ID) (invoices.Connection, error) {
+		connection, err := invoices.FindConnection(ctx, db, id)
 		if err != nil {
 			return connection, err
 		}
 		if kind, _ := adapters.Describe(connection.Kind); !kind.CreditNotes {
 			return connection, fmt.Errorf("a connection of kind %s carries no credit notes", connection.Kind)
 		}
-		return db.ConfirmCreditNotes(ctx, id, c.Contract, c.Mapping)
+		return invoices.ConfirmCreditNotes(ctx, db, id, c.Contract, c.Mapping)
 	})
 }
 
@@ -319,8 +321,8 @@ func (c connectionReplaceCmd) Run(env environment) error {
 	if err := provider.CheckCredential(credential); err != nil {
 		return err
 	}
-	return c.change(env, func(ctx context.Context, db *store.DB, id store.ID) (store.Connection, error) {
-		return db.ReplaceCredential(ctx, id, credential)
+	return c.change(env, func(ctx context.Context, db *base.DB, id base.ID) (invoices.Connection, error) {
+		return invoices.ReplaceCredential(ctx, db, id, credential)
 	})
 }
 
@@ -344,22 +346,22 @@ func (c connectionListCmd) Run(env environment) error {
 	if err := checkLimit(c.Limit); err != nil {
 		return err
 	}
-	return c.with(env, func(db *store.DB) error {
-		connections, err := db.Connections(env.ctx, account)
+	return c.with(env, func(db *base.DB) error {
+		connections, err := invoices.Connections(env.ctx, db, account)
 		if err != nil {
 			return fmt.Errorf("list connections: %w", err)
 		}
 		var records [][]field
 		for _, connection := range bounded(env, connections, c.Limit) {
 			record := connectionRecord(connection)
-			if _, err := db.Credential(connection); errors.Is(err, store.ErrChangedRow) {
-				record = append(record, field{"fault", store.ErrChangedRow.Error()})
+			if _, err := invoices.Credential(db, connection); errors.Is(err, base.ErrChangedRow) {
+				record = append(record, field{"fault", base.ErrChangedRow.Error()})
 			} else if err != nil {
 				record = append(record, field{"fault", "this key file cannot open the credential"})
 			}
 			records = append(records, record)
 		}
-		return c.printAll(env, connectionRecord(store.Connection{}), records)
+		return c.printAll(env, connectionRecord(invoices.Connection{}), records)
 	})
 }
 
@@ -387,12 +389,12 @@ func (c connectionUnroutedEventsCmd) Run(env environment) error {
 	if err := checkLimit(c.Limit); err != nil {
 		return err
 	}
-	return c.with(env, func(db *store.DB) error {
-		events, err := db.UnroutedEvents(env.ctx, account, c.Limit+1)
+	return c.with(env, func(db *base.DB) error {
+		events, err := incoming.UnroutedEvents(env.ctx, db, account, c.Limit+1)
 		if err != nil {
 			return fmt.Errorf("list unrouted events: %w", err)
 		}
-		record := func(e store.UnroutedEvent) []field {
+		record := func(e incoming.UnroutedEvent) []field {
 			return []field{{"connection_id", e.Connection}, {"event_id", e.ID}, {"seen_at", e.SeenAt},
 				{"released_at", e.ReleasedAt}, {"withheld", e.Withheld}, {"body", string(e.Body)}}
 		}
@@ -400,6 +402,6 @@ func (c connectionUnroutedEventsCmd) Run(env environment) error {
 		for _, event := range bounded(env, events, c.Limit) {
 			records = append(records, record(event))
 		}
-		return c.printAll(env, record(store.UnroutedEvent{}), records)
+		return c.printAll(env, record(incoming.UnroutedEvent{}), records)
 	})
 }

@@ -6,9 +6,10 @@ import (
 	"strings"
 	"time"
 
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/provider"
 	"quittance/internal/provider/adapters"
-	"quittance/internal/store"
 )
 
 type connectionKindsCmd struct {
@@ -67,15 +68,15 @@ func (c connectionCheckCmd) Run(env environment) error {
 	if err != nil {
 		return err
 	}
-	return c.with(env, func(db *store.DB) error {
-		connection, err := db.Connection(env.ctx, id)
-		if errors.Is(err, store.ErrNotFound) {
+	return c.with(env, func(db *base.DB) error {
+		connection, err := invoices.FindConnection(env.ctx, db, id)
+		if errors.Is(err, base.ErrNotFound) {
 			return errors.New("no connection has this identifier")
 		}
 		if err != nil {
 			return err
 		}
-		credential, err := db.Credential(connection)
+		credential, err := invoices.Credential(db, connection)
 		if err != nil {
 			return fmt.Errorf("connection %s cannot be used: %w", id, err)
 		}

@@ -4,7 +4,8 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/lists"
 )
 
 type deliveryCmd struct {
@@ -27,12 +28,12 @@ func (deliveryListCmd) Help() string {
 
 // Run lists deliveries.
 func (c deliveryListCmd) Run(env environment) error {
-	return listRows(env, c.listing, func(db *store.DB, account *store.ID, limit int) ([]store.AccountDelivery, error) {
-		return db.AllDeliveries(env.ctx, account, api.DeliveryState(c.State), limit)
+	return listRows(env, c.listing, func(db *base.DB, account *base.ID, limit int) ([]lists.AccountDelivery, error) {
+		return lists.AllDeliveries(env.ctx, db, account, api.DeliveryState(c.State), limit)
 	}, deliveryRecord)
 }
 
-func deliveryRecord(d store.AccountDelivery) []field {
+func deliveryRecord(d lists.AccountDelivery) []field {
 	return []field{{"delivery_id", d.ID}, {"account_id", d.Account}, {"event", d.Kind}, {"state", d.State},
 		{"reason", textOrNil(d.Reason)}, {"attempts", d.Attempts}, {"created_at", d.CreatedAt.Format(time.RFC3339)},
 		{"next_attempt_at", timeOrNil(d.NextAt)}, {"url", d.URL}, {"subscription_id", d.Subscription}, {"event_id", d.Event}}

@@ -9,8 +9,11 @@ import (
 	"os"
 	"time"
 
+	"quittance/internal/ledger"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
+	"quittance/internal/ledger/proof"
 	"quittance/internal/purchase"
-	"quittance/internal/store"
 	"quittance/internal/submission"
 )
 
@@ -29,8 +32,8 @@ func (evidenceCmd) Help() string {
 }
 
 // replay returns the functions that read retained provider responses again.
-func replay() store.Replay {
-	return store.Replay{Response: submission.Replay, Purchase: purchase.Reread, Sent: submission.ReadSubmitted}
+func replay() proof.Replay {
+	return proof.Replay{Response: submission.Replay, Purchase: purchase.Reread, Sent: submission.ReadSubmitted}
 }
 
 type evidenceVerifyCmd struct {
@@ -56,25 +59,25 @@ func (c evidenceVerifyCmd) Run(env environment) error {
 	if c.File != "" {
 		return c.file(env)
 	}
-	return c.with(env, func(db *store.DB) error {
+	return c.with(env, func(db *base.DB) error {
 		anchors, err := c.anchors(env, db)
 		if err != nil {
 			return err
 		}
-		found, err := db.VerifyEvidence(env.ctx, replay())
+		found, err := proof.Verify(env.ctx, db, replay())
 		if err != nil {
 			return err
 		}
-		faults, err := db.VerifyAnchor(env.ctx, anchors)
+		faults, err := proof.VerifyAnchor(env.ctx, db, anchors)
 		if err != nil {
 			return err
 		}
 		found.Faults = append(found.Faults, faults...)
 		// a copy that can only be read is verified all the same
-		if err := db.RecordVerification(env.ctx, len(found.Faults)); err != nil {
+		if err := identity.RecordVerification(env.ctx, db, len(found.Faults)); err != nil {
 			env.log.InfoContext(env.ctx, "the time of this verification is not recorded", "error", err)
 		}
-		if !db.AccessSealed() {
+		if !proof.AccessSealed(db) {
 			env.log.WarnContext(env.ctx,
 				"who may act is not sealed yet, because a server of an earlier release is running or the evidence is not sealed")
 		}
@@ -83,15 +86,15 @@ func (c evidenceVerifyCmd) Run(env environment) error {
 }
 
 // anchors reads the anchor file, if one was specified. A file without an entry proves nothing and is an error.
-func (c evidenceVerifyCmd) anchors(env environment, db *store.DB) (store.Anchors, error) {
+func (c evidenceVerifyCmd) anchors(env environment, db *base.DB) (proof.Anchors, error) {
 	if c.Anchor == "" {
-		return store.Anchors{}, nil
+		return proof.Anchors{}, nil
 	}
 	file, err := os.ReadFile(c.Anchor)
 	if err != nil {
-		return store.Anchors{}, err
+		return proof.Anchors{}, err
 	}
-	anchors, err := db.ReadAnchors(env.ctx, file)
+	anchors, err := proof.ReadAnchors(env.ctx, db, file)
 	if err != nil {
 		return anchors, fmt.Errorf("%s: %w", c.Anchor, err)
 	}
@@ -104,7 +107,7 @@ func (c evidenceVerifyCmd) anchors(env environment, db *store.DB) (store.Anchors
 
 // report prints the result of a verification and the anchor it was compared with. It returns an error if there are
 // faults.
-func (c evidenceVerifyCmd) report(env environment, found store.Verified, anchors store.Anchors) error {
+func (c evidenceVerifyCmd) report(env environment, found proof.Verified, anchors proof.Anchors) error {
 	for _, fault := range found.Faults {
 		env.log.ErrorContext(env.ctx, "evidence does not match what was retained", "tenant", fault.Tenant, "kind", fault.Kind,
 			"id", fault.Of, "entry", fault.Ordinal, "field", fault.Field, "what", fault.What)
@@ -136,7 +139,7 @@ func (c evidenceVerifyCmd) file(env environment) error {
 	if err != nil {
 		return err
 	}
-	verified, err := store.VerifyExport(text, replay(), expected)
+	verified, err := proof.VerifyExport(text, replay(), expected)
 	if err != nil {
 		return err
 	}
@@ -180,12 +183,12 @@ func (c evidenceExportCmd) Run(env environment) error {
 	if err != nil {
 		return err
 	}
-	return c.with(env, func(env environment, db *store.DB) error {
-		text, digest, err := db.ExportEvidence(env.ctx, id, replay())
+	return c.with(env, func(env environment, db *base.DB) error {
+		text, digest, err := proof.Export(env.ctx, db, id, replay())
 		switch {
-		case errors.Is(err, store.ErrNotFound):
+		case errors.Is(err, base.ErrNotFound):
 			return errors.New("no invoice or incoming e-invoice has this identifier")
-		case errors.Is(err, store.ErrNotSealed):
+		case errors.Is(err, base.ErrNotSealed):
 			return errNotSealed
 		case err != nil:
 			return err
@@ -216,7 +219,7 @@ compares the database with the last entry; it appends nothing if the database wa
 
 // Run appends an entry.
 func (c evidenceAnchorCmd) Run(env environment) error {
-	return c.with(env, func(db *store.DB) (err error) {
+	return c.with(env, func(db *base.DB) (err error) {
 		file, err := os.OpenFile(c.Anchor, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 		if err != nil {
 			return err
@@ -226,19 +229,19 @@ func (c evidenceAnchorCmd) Run(env environment) error {
 		if err != nil {
 			return err
 		}
-		anchors, err := db.ReadAnchors(env.ctx, text)
+		anchors, err := proof.ReadAnchors(env.ctx, db, text)
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.Anchor, err)
 		}
-		faults, err := db.VerifyAnchor(env.ctx, anchors)
+		faults, err := proof.VerifyAnchor(env.ctx, db, anchors)
 		if err != nil {
 			return err
 		}
 		if len(faults) > 0 {
 			return faults[0]
 		}
-		line, err := db.Anchor(env.ctx, anchors)
-		if errors.Is(err, store.ErrNotSealed) {
+		line, err := proof.Anchor(env.ctx, db, anchors)
+		if errors.Is(err, base.ErrNotSealed) {
 			return errNotSealed
 		}
 		if err != nil {
@@ -267,9 +270,9 @@ Give the key to recipients of exported files over a separate channel; they pass 
 
 // Run prints the key.
 func (c evidenceKeyCmd) Run(env environment) error {
-	return c.with(env, func(db *store.DB) error {
+	return c.with(env, func(db *base.DB) error {
 		key, since, err := db.EvidenceKey(env.ctx)
-		if errors.Is(err, store.ErrNotSealed) {
+		if errors.Is(err, base.ErrNotSealed) {
 			return errNotSealed
 		}
 		if err != nil {
@@ -303,8 +306,8 @@ func (c evidenceSealCmd) Run(env environment) error {
 	if c.Access {
 		return c.with(env, c.access)
 	}
-	return c.with(env, func(env environment, db *store.DB) error {
-		done, err := db.SealEvidence(env.ctx, replay())
+	return c.with(env, func(env environment, db *base.DB) error {
+		done, err := proof.SealEvidence(env.ctx, db, replay())
 		if err != nil {
 			return err
 		}
@@ -323,12 +326,12 @@ func (c evidenceSealCmd) Run(env environment) error {
 }
 
 // access accepts the rows that decide who may act, and names those that did not.
-func (c evidenceSealCmd) access(env environment, db *store.DB) error {
-	faults, err := db.AccessFaults(env.ctx)
+func (c evidenceSealCmd) access(env environment, db *base.DB) error {
+	faults, err := proof.AccessFaults(env.ctx, db)
 	if err != nil {
 		return err
 	}
-	accepted, err := db.AcceptAccess(env.ctx)
+	accepted, err := ledger.AcceptAccess(env.ctx, db)
 	if err != nil {
 		return err
 	}

@@ -7,8 +7,9 @@ import (
 	"io/fs"
 	"time"
 
+	"quittance/internal/ledger"
+	"quittance/internal/ledger/base"
 	"quittance/internal/secret"
-	"quittance/internal/store"
 )
 
 type keyCmd struct {
@@ -93,7 +94,7 @@ func (c keyListCmd) Run(env environment) error {
 type keyChange struct{ act }
 
 // change reads the key file, opens the database with it, and calls do with both.
-func (c keyChange) change(env environment, do func(env environment, db *store.DB, keys *secret.Keyring,
+func (c keyChange) change(env environment, do func(env environment, db *base.DB, keys *secret.Keyring,
 	file string) error) error {
 	_, file, err := c.address()
 	if err != nil {
@@ -106,7 +107,7 @@ func (c keyChange) change(env environment, do func(env environment, db *store.DB
 	if err != nil {
 		return err
 	}
-	return c.with(env, func(env environment, db *store.DB) error { return do(env, db, keys, file) })
+	return c.with(env, func(env environment, db *base.DB) error { return do(env, db, keys, file) })
 }
 
 type keyAddCmd struct{ keyChange }
@@ -122,7 +123,7 @@ load it within two seconds. Then run quittance key promote ID.`
 
 // Run adds a key to the key file.
 func (c keyAddCmd) Run(env environment) error {
-	return c.change(env, func(env environment, db *store.DB, keys *secret.Keyring, file string) error {
+	return c.change(env, func(env environment, db *base.DB, keys *secret.Keyring, file string) error {
 		_, id, err := addKey(env.ctx, db, keys, file)
 		if err != nil {
 			return err
@@ -135,7 +136,7 @@ func (c keyAddCmd) Run(env environment) error {
 
 // addKey adds a key to the key file and then an entry to the audit log. This order ensures that the log contains no key
 // that was never added.
-func addKey(ctx context.Context, db *store.DB, keys *secret.Keyring, file string) (*secret.Keyring, uint32, error) {
+func addKey(ctx context.Context, db *base.DB, keys *secret.Keyring, file string) (*secret.Keyring, uint32, error) {
 	added, id, err := keys.Add()
 	if err != nil {
 		return nil, 0, err
@@ -189,7 +190,7 @@ key file to every machine again afterwards: until then, its servers seal under t
 
 // Run promotes a key.
 func (c keyPromoteCmd) Run(env environment) error {
-	return c.change(env, func(env environment, db *store.DB, keys *secret.Keyring, file string) error {
+	return c.change(env, func(env environment, db *base.DB, keys *secret.Keyring, file string) error {
 		if err := c.promote(env.ctx, db, keys, c.ID, file); err != nil {
 			return err
 		}
@@ -200,7 +201,7 @@ func (c keyPromoteCmd) Run(env environment) error {
 
 // promote makes a key the primary key, first of the database, once all running servers have loaded it, and then of the
 // key file.
-func (w keyWait) promote(ctx context.Context, db *store.DB, keys *secret.Keyring, id uint32, file string) error {
+func (w keyWait) promote(ctx context.Context, db *base.DB, keys *secret.Keyring, id uint32, file string) error {
 	promoted, err := keys.Promote(id)
 	if errors.Is(err, secret.ErrNoKey) {
 		return fmt.Errorf("key file %s has no enabled key %d: see quittance key list", file, id)
@@ -210,7 +211,7 @@ func (w keyWait) promote(ctx context.Context, db *store.DB, keys *secret.Keyring
 	}
 	if err := w.until(ctx, func() (bool, error) {
 		err := db.RecordKey(ctx, promoted)
-		return errors.As(err, new(*store.KeyNotLoadedError)), err
+		return errors.As(err, new(*base.KeyNotLoadedError)), err
 	}); err != nil {
 		return err
 	}
@@ -234,13 +235,13 @@ the command again.`
 
 // Run reseals all values under the primary key.
 func (c keyResealCmd) Run(env environment) error {
-	return c.change(env, func(env environment, db *store.DB, _ *secret.Keyring, _ string) error {
+	return c.change(env, func(env environment, db *base.DB, _ *secret.Keyring, _ string) error {
 		return c.reseal(env, db, c.keyWait)
 	})
 }
 
 // reseal reseals all values under the primary key and prints their number.
-func (c keyChange) reseal(env environment, db *store.DB, wait keyWait) error {
+func (c keyChange) reseal(env environment, db *base.DB, wait keyWait) error {
 	behind := 0
 	if err := wait.until(env.ctx, func() (bool, error) {
 		servers, err := db.Servers(env.ctx)
@@ -254,7 +255,7 @@ func (c keyChange) reseal(env environment, db *store.DB, wait keyWait) error {
 	}); err != nil {
 		return err
 	}
-	resealed, err := db.Reseal(env.ctx)
+	resealed, err := ledger.Reseal(env.ctx, db)
 	if err != nil {
 		return fmt.Errorf("resealed only %d values; run quittance key reseal again: %w", resealed, err)
 	}
@@ -278,7 +279,7 @@ read this key file. With key files on several machines, use key add, key promote
 
 // Run rotates the keys.
 func (c keyRotateCmd) Run(env environment) error {
-	return c.change(env, func(env environment, db *store.DB, keys *secret.Keyring, file string) error {
+	return c.change(env, func(env environment, db *base.DB, keys *secret.Keyring, file string) error {
 		if c.Resume {
 			return c.reseal(env, db, c.keyWait)
 		}
@@ -299,7 +300,7 @@ func (c keyRotateCmd) Run(env environment) error {
 }
 
 // unpromoted returns the key that an interrupted rotation added, or 0 if there is none.
-func unpromoted(ctx context.Context, db *store.DB, keys *secret.Keyring) (uint32, error) {
+func unpromoted(ctx context.Context, db *base.DB, keys *secret.Keyring) (uint32, error) {
 	for _, key := range keys.List() {
 		recorded, err := db.KeyRecorded(ctx, key.ID)
 		if err != nil {
@@ -328,11 +329,11 @@ machine again afterwards. To restore a backup from before the last key reseal, y
 
 // Run retires a key.
 func (c keyRetireCmd) Run(env environment) error {
-	return c.change(env, func(env environment, db *store.DB, keys *secret.Keyring, file string) error {
+	return c.change(env, func(env environment, db *base.DB, keys *secret.Keyring, file string) error {
 		if c.ID == keys.PrimaryID() {
 			return fmt.Errorf("key %d is the primary key: promote another key first", c.ID)
 		}
-		before, err := db.RetireKey(env.ctx, c.ID)
+		before, err := ledger.RetireKey(env.ctx, db, c.ID)
 		if errors.Is(err, secret.ErrNoKey) {
 			return fmt.Errorf("neither key file %s nor the database has a key %d: see quittance key list", file, c.ID)
 		}

@@ -8,7 +8,8 @@ import (
 	"time"
 
 	"quittance/internal/account"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
 )
 
 type operatorCmd struct {
@@ -31,12 +32,12 @@ type enrolling struct {
 // make applies do and prints the link.
 func (c enrolling) make(env environment, do func(s *account.Service, ctx context.Context,
 	email string) (account.Enrolment, error)) error {
-	return c.with(env, func(env environment, db *store.DB) error {
+	return c.with(env, func(env environment, db *base.DB) error {
 		made, err := do(&account.Service{DB: db, Random: rand.Reader, Now: db.Now}, env.ctx, c.Email)
 		switch {
 		case errors.Is(err, account.ErrEmail):
 			return fmt.Errorf("--email: %w", err)
-		case errors.Is(err, store.ErrExists):
+		case errors.Is(err, base.ErrExists):
 			return errors.New("--email: there is an operator with this address; quittance operator reset makes a new link")
 		case err != nil:
 			return unknownOperator(err)
@@ -47,7 +48,7 @@ func (c enrolling) make(env environment, do func(s *account.Service, ctx context
 }
 
 func unknownOperator(err error) error {
-	if errors.Is(err, store.ErrNotFound) {
+	if errors.Is(err, base.ErrNotFound) {
 		return errors.New("--email: no operator has this address")
 	}
 	return err
@@ -92,8 +93,8 @@ func (operatorListCmd) Help() string { return "Example:\n  quittance operator li
 
 // Run lists the operators.
 func (c operatorListCmd) Run(env environment) error {
-	return c.with(env, func(db *store.DB) error {
-		all, err := db.Operators(env.ctx)
+	return c.with(env, func(db *base.DB) error {
+		all, err := identity.Operators(env.ctx, db)
 		if err != nil {
 			return err
 		}
@@ -101,7 +102,7 @@ func (c operatorListCmd) Run(env environment) error {
 	})
 }
 
-func operatorRecord(o store.Operator) []field {
+func operatorRecord(o identity.Operator) []field {
 	state := "active"
 	switch {
 	case o.DisabledAt != nil:
@@ -127,12 +128,12 @@ func (operatorDisableCmd) Help() string {
 
 // Run disables an operator.
 func (c operatorDisableCmd) Run(env environment) error {
-	return c.with(env, func(env environment, db *store.DB) error {
+	return c.with(env, func(env environment, db *base.DB) error {
 		email, err := account.ParseEmail(c.Email)
 		if err != nil {
 			return fmt.Errorf("--email: %w", err)
 		}
-		disabled, err := db.DisableOperator(env.ctx, email)
+		disabled, err := identity.DisableOperator(env.ctx, db, email)
 		if err != nil {
 			return unknownOperator(err)
 		}

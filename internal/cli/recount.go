@@ -3,7 +3,8 @@ package cli
 import (
 	"fmt"
 
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/invoices"
 )
 
 type recountCmd struct {
@@ -23,8 +24,8 @@ may run meanwhile. The counters differ only if another program has changed the d
 
 // Run compares the counters with the invoices.
 func (c recountCmd) Run(env environment) error {
-	return c.with(env, func(env environment, db *store.DB) error {
-		faults, err := db.RecountInvoices(env.ctx, !c.Check)
+	return c.with(env, func(env environment, db *base.DB) error {
+		faults, err := invoices.Recount(env.ctx, db, !c.Check)
 		if err != nil {
 			return err
 		}

@@ -6,8 +6,9 @@ import (
 	"time"
 
 	"quittance/internal/backup"
+	"quittance/internal/ledger"
+	"quittance/internal/ledger/base"
 	"quittance/internal/secret"
-	"quittance/internal/store"
 )
 
 type backupListCmd struct {
@@ -144,9 +145,9 @@ func (c restoreCmd) Run(env environment) error {
 	if err != nil {
 		return err
 	}
-	open, err := source.Restore(env.ctx, database, store.Options{Direct: c.Direct, Keys: keys, Log: env.log,
+	open, err := source.Restore(env.ctx, database, base.Options{Direct: c.Direct, Keys: keys, Log: env.log,
 		Checkpoint: observe})
-	if errors.Is(err, store.ErrCopy) {
+	if errors.Is(err, ledger.ErrCopy) {
 		return fmt.Errorf("%w: %w", backup.ErrDamaged, err)
 	}
 	if err != nil {

@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"quittance/internal/store"
+	"quittance/internal/ledger"
+	"quittance/internal/ledger/base"
 )
 
 type restoredCmd struct {
@@ -25,11 +26,11 @@ has said whether it has it. All tokens are revoked.`
 
 // Run records the restore.
 func (c restoredCmd) Run(env environment) error {
-	return c.with(env, func(env environment, db *store.DB) error {
+	return c.with(env, func(env environment, db *base.DB) error {
 		if err := c.confirm(env, db); err != nil {
 			return err
 		}
-		open, err := db.MarkRestored(env.ctx)
+		open, err := ledger.MarkRestored(env.ctx, db)
 		if err != nil {
 			return err
 		}
@@ -39,8 +40,8 @@ func (c restoredCmd) Run(env environment) error {
 }
 
 // confirm returns an error while servers run, unless --yes is set. On SQLite a lock shows for certain whether a server
-// runs; on PostgreSQL a server that died counts as running until its last announcement is [store.ServerTimeout] old.
-func (c restoredCmd) confirm(env environment, db *store.DB) error {
+// runs; on PostgreSQL a server that died counts as running until its last announcement is [base.ServerTimeout] old.
+func (c restoredCmd) confirm(env environment, db *base.DB) error {
 	if c.Yes {
 		return nil
 	}
@@ -48,7 +49,7 @@ func (c restoredCmd) confirm(env environment, db *store.DB) error {
 	if db.SingleServer() {
 		release, err := db.LockForServing()
 		switch {
-		case errors.Is(err, store.ErrAlreadyServed):
+		case errors.Is(err, base.ErrAlreadyServed):
 			return errors.New(
 				"a server is running on this database: stop it first, because this command revokes all tokens and requeries all open submissions; " +
 					"specify --yes to record the restore anyway")
@@ -72,5 +73,5 @@ func (c restoredCmd) confirm(env environment, db *store.DB) error {
 	return fmt.Errorf(
 		"servers are running on this database (%s): stop them first, because this command revokes all tokens and requeries all open submissions; "+
 			"a server that died counts as running for %s; specify --yes to record the restore anyway", strings.Join(names, ", "),
-		store.ServerTimeout)
+		base.ServerTimeout)
 }

@@ -12,9 +12,9 @@ import (
 	"sync"
 	"time"
 
+	"quittance/internal/ledger/base"
 	"quittance/internal/remote"
 	"quittance/internal/secret"
-	"quittance/internal/store"
 	"quittance/sandbox"
 	"quittance/sandbox/fakeprovider"
 )
@@ -180,7 +180,7 @@ const resetPatience = 15 * time.Second
 
 // Run resets a sandbox.
 func (c sandboxResetCmd) Run(env environment) error {
-	var account *store.ID
+	var account *base.ID
 	receiver := c.Receiver
 	if c.Data != "" {
 		var own string
@@ -202,7 +202,7 @@ func (c sandboxResetCmd) Run(env environment) error {
 	if receiver == "" {
 		return errors.New("specify --receiver: the destination of the webhook subscriptions")
 	}
-	return c.with(env, func(env environment, db *store.DB) error {
+	return c.with(env, func(env environment, db *base.DB) error {
 		made, err := sandbox.Reset(env.ctx, db, account, receiver, time.Now(), resetPatience)
 		if err != nil {
 			return unknownAccount(err)

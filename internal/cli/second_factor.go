@@ -1,6 +1,9 @@
 package cli
 
-import "quittance/internal/store"
+import (
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
+)
 
 type userResetFactorCmd struct {
 	one
@@ -14,12 +17,12 @@ func (userResetFactorCmd) Help() string {
 
 // Run removes a second factor.
 func (c userResetFactorCmd) Run(env environment) error {
-	return c.with(env, func(env environment, db *store.DB, id store.ID) error {
+	return c.with(env, func(env environment, db *base.DB, id base.ID) error {
 		user, err := userOf(env, db, id, c.Email)
 		if err != nil {
 			return err
 		}
-		if err := db.ResetSecondFactor(env.ctx, id, user.ID); err != nil {
+		if err := identity.ResetSecondFactorOf(env.ctx, db, id, user.ID); err != nil {
 			return err
 		}
 		return c.print(env, []field{{"account_id", id}, {"email", user.Email}, {"second_factor", "none"}})

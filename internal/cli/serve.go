@@ -14,10 +14,11 @@ import (
 	"time"
 
 	"quittance/internal/account"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/problem"
 	"quittance/internal/secret"
 	"quittance/internal/service"
-	"quittance/internal/store"
 )
 
 // tuning holds the flags that serve and sandbox share: limits and intervals.
@@ -67,9 +68,9 @@ func (t tuning) config(env environment) (service.Config, error) {
 		RetryFirst: t.RetryFirst, RetryAttempts: t.RetryAttempts, AttemptTimeout: t.AttemptTimeout,
 		PrintTimeout: t.PrintTimeout, ImportTimeout: t.ImportTimeout,
 		MinFreeBytes: t.MinFreeBytes,
-		Quotas: store.Quotas{StoredBytes: t.MaxStoredBytes, Drafts: t.MaxDrafts, Tokens: t.MaxTokens,
+		Quotas: base.Quotas{StoredBytes: t.MaxStoredBytes, Drafts: t.MaxDrafts, Tokens: t.MaxTokens,
 			SubscriptionsCreated: t.MaxSubscriptions},
-		Retention:     store.Retention{Events: t.RetainEvents, Attempts: t.RetainAttempts},
+		Retention:     invoices.Retention{Events: t.RetainEvents, Attempts: t.RetainAttempts},
 		ShutdownDelay: t.ShutdownDelay, Grace: t.ShutdownGrace, Version: env.build.Version, Log: env.log,
 	}
 	t.transport.configure(&config)
@@ -145,10 +146,10 @@ func (c serveCmd) Validate() error {
 	if len(missing) > 0 {
 		return errors.New("specify " + strings.Join(missing, "; "))
 	}
-	if !strings.HasPrefix(c.Database, "sqlite:") && !store.IsPostgres(c.Database) {
+	if !strings.HasPrefix(c.Database, "sqlite:") && !base.IsPostgres(c.Database) {
 		return errors.New("--database: want sqlite:PATH or postgres://…")
 	}
-	if err := verified(c.Database, c.Direct); err != nil && !errors.Is(err, store.ErrUnverifiedServer) {
+	if err := verified(c.Database, c.Direct); err != nil && !errors.Is(err, base.ErrUnverifiedServer) {
 		return err // the address is not one of PostgreSQL; production alone requires a verified server
 	}
 	if _, err := os.Stat(c.KeyFile); errors.Is(err, fs.ErrNotExist) {

@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/invoices"
+	"quittance/internal/ledger/lists"
 )
 
 type submissionCmd struct {
@@ -29,12 +31,12 @@ func (submissionListCmd) Help() string {
 
 // Run lists submissions.
 func (c submissionListCmd) Run(env environment) error {
-	return listRows(env, c.listing, func(db *store.DB, account *store.ID, limit int) ([]store.AccountSubmission, error) {
-		return db.AllSubmissions(env.ctx, account, api.Outcome(c.Outcome), limit)
+	return listRows(env, c.listing, func(db *base.DB, account *base.ID, limit int) ([]invoices.Submission, error) {
+		return lists.AllSubmissions(env.ctx, db, account, api.Outcome(c.Outcome), limit)
 	}, submissionRecord)
 }
 
-func submissionRecord(s store.AccountSubmission) []field {
+func submissionRecord(s invoices.Submission) []field {
 	record := []field{{"submission_id", s.ID}, {"account_id", s.Account}, {"invoice_number", s.InvoiceNumber},
 		{"outcome", s.Outcome}, {"attempted_at", s.AttemptedAt.Format(time.RFC3339)},
 		{"last_checked_at", timeOrNil(s.LastCheckedAt)}, {"next_check_at", timeOrNil(s.NextCheckAt)},
@@ -65,7 +67,7 @@ func textOrNil(text *string) any {
 }
 
 // optionalID parses an identifier; it returns nil for "".
-func optionalID(text string) (*store.ID, error) {
+func optionalID(text string) (*base.ID, error) {
 	if text == "" {
 		return nil, nil
 	}
@@ -100,17 +102,17 @@ func (c submissionResolveCmd) Run(env environment) error {
 	if err := checkText("--reason", c.Reason); err != nil {
 		return err
 	}
-	decision, next := store.DecisionReject, "treated as rejected; the service still asks the provider"
+	decision, next := invoices.DecisionReject, "treated as rejected; the service still asks the provider"
 	if c.Resend {
-		decision, next = store.DecisionResend, "the service sends it again after one more status query"
+		decision, next = invoices.DecisionResend, "the service sends it again after one more status query"
 	}
-	return c.with(env, func(db *store.DB) error {
-		resolved, err := db.ResolveSubmission(env.ctx, id, decision, c.Reason)
+	return c.with(env, func(db *base.DB) error {
+		resolved, err := invoices.ResolveAnySubmission(env.ctx, db, id, decision, c.Reason)
 		switch {
-		case errors.Is(err, store.ErrNotFound):
+		case errors.Is(err, base.ErrNotFound):
 			return errors.New("no submission has this identifier")
-		case errors.Is(err, store.ErrOutcomeKnown):
-			return store.ErrOutcomeKnown
+		case errors.Is(err, invoices.ErrOutcomeKnown):
+			return invoices.ErrOutcomeKnown
 		case err != nil:
 			return err
 		}

@@ -3,19 +3,20 @@ package cli
 import (
 	"encoding/json"
 
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/invoices"
 )
 
 // usageOf returns how much of each quota an account uses, by quota name. For tokens it is the largest number that one
 // user has. The limits themselves are flags of the server.
-func usageOf(env environment, db *store.DB, id store.ID, users []store.User) (usageRecord, error) {
+func usageOf(env environment, db *base.DB, id base.ID, users []base.User) (usageRecord, error) {
 	tenant, err := db.Tenant(env.ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	used := usageRecord{}
 	for _, user := range users {
-		quotas, err := tenant.Quotas(env.ctx, user.ID)
+		quotas, err := invoices.Quotas(env.ctx, tenant, user.ID)
 		if err != nil {
 			return nil, err
 		}

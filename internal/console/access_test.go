@@ -14,7 +14,8 @@ import (
 	"quittance/client/api"
 	"quittance/internal/access"
 	"quittance/internal/console"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
 	"quittance/test/accesstest"
 	"quittance/test/accounttest"
 	"quittance/test/kit"
@@ -27,10 +28,10 @@ func (s *system) colleague(t testing.TB, role access.Role) *visitor {
 	t.Helper()
 	hash, err := accounttest.Cheap().Hash(colleaguePassword)
 	kit.Must(t, err)
-	id, err := store.ParseID(s.Info.AccountID)
+	id, err := base.ParseID(s.Info.AccountID)
 	kit.Must(t, err)
 	email := string(role) + "@colleagues.example"
-	_, err = s.DB().AddUser(t.Context(), id, store.NewUser{Email: email, Name: string(role), Role: role,
+	_, err = identity.AddUser(t.Context(), s.DB(), id, identity.NewUser{Email: email, Name: string(role), Role: role,
 		PasswordHash: hash})
 	kit.Must(t, err)
 	v := s.visitor(t)

@@ -6,8 +6,10 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/access"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/page"
-	"quittance/internal/store"
 	"quittance/internal/view"
 )
 
@@ -22,8 +24,8 @@ func accountRoutes() []route {
 
 // accountPage is the view model of the account page.
 type accountPage struct {
-	Account    store.Account
-	User       store.User
+	Account    base.Account
+	User       base.User
 	Connection *api.Connection
 	// Submitted reports that the company has submitted an invoice: without one, nothing is known about the connection.
 	Submitted bool
@@ -81,10 +83,10 @@ type quotaRow struct{ Name, Used, Limit string }
 
 // quotaRows returns the quotas of the company and of its user, in the order of the API.
 func (c catalogue) quotaRows(quotas map[string]api.Quota) (rows []quotaRow, err error) {
-	for _, name := range []string{store.QuotaStoredBytes, store.QuotaDrafts, store.QuotaCustomers, store.QuotaItems,
-		store.QuotaTokens, store.QuotaSubscriptions, store.QuotaSubscriptionsCreated} {
+	for _, name := range []string{base.QuotaStoredBytes, base.QuotaDrafts, base.QuotaCustomers, base.QuotaItems,
+		base.QuotaTokens, base.QuotaSubscriptions, base.QuotaSubscriptionsCreated} {
 		format := func(n int64) (string, error) { return page.Grouped(strconv.FormatInt(n, 10)), nil }
-		if name == store.QuotaStoredBytes {
+		if name == base.QuotaStoredBytes {
 			format = c.Size
 		}
 		row := quotaRow{Name: name}
@@ -108,15 +110,15 @@ func (req *request) respondAccount(status int, fault string) error {
 // showAccount responds with the account page; fault is about the password, and addressFault about the new address.
 func (req *request) showAccount(status int, fault, addressFault string) error {
 	ctx := req.R.Context()
-	user, err := req.DB.User(ctx, req.session)
+	user, err := identity.FindUserOf(ctx, req.DB, req.session)
 	if err != nil {
 		return err
 	}
-	connections, err := req.DB.Connections(ctx, &req.session.Account.ID)
+	connections, err := invoices.Connections(ctx, req.DB, &req.session.Account.ID)
 	if err != nil {
 		return err
 	}
-	quotas, err := req.session.Tenant.Quotas(ctx, req.session.User)
+	quotas, err := invoices.Quotas(ctx, req.session.Tenant, req.session.User)
 	if err != nil {
 		return err
 	}
@@ -132,7 +134,8 @@ func (req *request) showAccount(status int, fault, addressFault string) error {
 		Quotas: rows, Fault: fault, AddressFault: addressFault,
 		Submitted: counts[view.TabAll].Invoices > counts[view.TabDrafts].Invoices}
 	for _, connection := range connections {
-		if p.Connection == nil || connection.State == store.ConnectionActive || p.Connection.State != store.ConnectionActive {
+		if p.Connection == nil || connection.State == invoices.ConnectionActive ||
+			p.Connection.State != invoices.ConnectionActive {
 			p.Connection = new(view.Connection(connection))
 			if !view.InTrouble(connection, req.Now()) {
 				p.Connection.FailingSince = nil // a single failed call is no news

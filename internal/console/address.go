@@ -8,10 +8,11 @@ import (
 	"quittance/client/api"
 	"quittance/internal/access"
 	"quittance/internal/account"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
 	"quittance/internal/page"
 	"quittance/internal/problem"
 	"quittance/internal/secret"
-	"quittance/internal/store"
 )
 
 // companyPath is the page on which somebody whom the OpenID provider has logged in chooses the company.
@@ -56,7 +57,7 @@ func (req *request) proveAddress() error {
 	for _, fault := range [...]struct {
 		err error
 		key string
-	}{{account.ErrProof, "unusable"}, {store.ErrProvedElsewhere, "elsewhere"}} {
+	}{{account.ErrProof, "unusable"}, {identity.ErrProvedElsewhere, "elsewhere"}} {
 		if errors.Is(err, fault.err) {
 			return req.respondProve(http.StatusUnprocessableEntity, fault.key)
 		}
@@ -69,7 +70,7 @@ func (req *request) proveAddress() error {
 
 func (req *request) requestAddressProof() error {
 	err := req.Accounts.RequestAddressProof(req.R.Context(), req.session)
-	if errors.Is(err, store.ErrNoMail) {
+	if errors.Is(err, identity.ErrNoMail) {
 		return problem.For(api.CodeNotFound).Because(err)
 	}
 	if err != nil {
@@ -83,7 +84,7 @@ func addressFault(err error) string {
 	for _, fault := range [...]struct {
 		err error
 		key string
-	}{{account.ErrEmail, "email"}, {store.ErrExists, "exists"}, {account.ErrWrongPassword, "password"},
+	}{{account.ErrEmail, "email"}, {base.ErrExists, "exists"}, {account.ErrWrongPassword, "password"},
 		{account.ErrOTPRequired, "otp"}} {
 		if errors.Is(err, fault.err) {
 			return fault.key
@@ -110,8 +111,8 @@ func (req *request) changeOwnAddress() error {
 
 // leave removes the user who is logged in.
 func (req *request) leave() error {
-	_, err := req.session.Tenant.RemoveUser(req.R.Context(), req.session, req.session.User)
-	if errors.Is(err, store.ErrLastOwner) {
+	_, err := identity.RemoveUser(req.R.Context(), req.session.Tenant, req.session, req.session.User)
+	if errors.Is(err, identity.ErrLastOwner) {
 		return req.Redirect(page.WithNotice("/account", "bad.last_owner"))
 	}
 	if err != nil {
@@ -151,7 +152,8 @@ func (req *request) removeUser() error {
 	if id == req.session.User {
 		return req.leave()
 	}
-	if _, err := req.session.Tenant.RemoveUser(req.R.Context(), req.session, id); errors.Is(err, store.ErrLastOwner) {
+	if _, err := identity.RemoveUser(req.R.Context(), req.session.Tenant, req.session, id); errors.Is(err,
+		identity.ErrLastOwner) {
 		return req.Redirect(page.WithNotice(usersPath, "bad.last_owner"))
 	} else if err != nil {
 		return err
@@ -176,7 +178,7 @@ func (req *request) choice() (secret.Text, bool) {
 // companyPage is the view model of the page on which somebody chooses the company.
 type companyPage struct {
 	Email     string
-	Companies []store.AddressCompany
+	Companies []identity.AddressCompany
 }
 
 func (req *request) showCompanies() error {
@@ -207,7 +209,7 @@ func (req *request) chooseCompany() error {
 	if !found {
 		return req.Redirect("/login")
 	}
-	of, err := store.ParseID(req.Form.Get("company"))
+	of, err := base.ParseID(req.Form.Get("company"))
 	if err != nil {
 		return problem.For(api.CodeMalformedRequest).Because(page.ErrForm)
 	}

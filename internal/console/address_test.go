@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"quittance/internal/store"
+	"quittance/internal/ledger/identity"
 	"quittance/test/kit"
 	"quittance/test/ssotest"
 )
@@ -62,7 +62,7 @@ func (s *system) squat(t testing.TB) *visitor {
 func TestSquatter(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, engine string) {
 		s := start(t, engine, true, time.Second)
-		kit.Must(t, s.DB().RecordMailer(t.Context(), true))
+		kit.Must(t, identity.RecordMailer(t.Context(), s.DB(), true))
 		stranger := s.squat(t)
 		if got := s.loginStatus(t, victim, strangersPassword); got != http.StatusOK {
 			t.Fatalf("the stranger's password before: %d", got)
@@ -71,7 +71,7 @@ func TestSquatter(t *testing.T) {
 		b := s.visitor(t)
 		b.login("owner@b.example", ownPassword)
 		shown := b.shownLink(victim)
-		mailed := s.mail(t, victim, store.MailInvitation).Secret.Reveal()
+		mailed := s.mail(t, victim, identity.MailInvitation).Secret.Reveal()
 		if mailed == shown {
 			t.Fatal("the mailed link is the one that is shown")
 		}
@@ -109,7 +109,7 @@ func TestSquatter(t *testing.T) {
 func (s *system) lastMailed(t testing.TB, owner *visitor, address string) string {
 	t.Helper()
 	owner.shownLink(address)
-	return s.mail(t, address, store.MailInvitation).Secret.Reveal()
+	return s.mail(t, address, identity.MailInvitation).Secret.Reveal()
 }
 
 // TestSignOnAvoidsSquatter checks that a verified login by single sign-on does not land in the company of a stranger
@@ -148,7 +148,7 @@ func TestSignOnAvoidsSquatter(t *testing.T) {
 func TestMailBomb(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Second)
-	kit.Must(t, s.DB().RecordMailer(t.Context(), true))
+	kit.Must(t, identity.RecordMailer(t.Context(), s.DB(), true))
 	change := func(email string) (changed, mails int) {
 		t.Helper()
 		present := strangersPassword
@@ -169,7 +169,7 @@ func TestMailBomb(t *testing.T) {
 	if changed, mails := change(victim); changed == 0 || changed > 10 || mails > 2 {
 		t.Errorf("unproved: %d changes, %d mails", changed, mails)
 	}
-	if changed, mails := change("squatter@a.example"); changed == 0 || changed > 10 || mails > store.MaxMailsTo {
+	if changed, mails := change("squatter@a.example"); changed == 0 || changed > 10 || mails > identity.MaxMailsTo {
 		t.Errorf("proved: %d changes, %d mails", changed, mails)
 	}
 }
@@ -190,7 +190,7 @@ func (s *system) tokenOrNone(t testing.TB, email, password string) string {
 func TestAddressPages(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Second)
-	kit.Must(t, s.DB().RecordMailer(t.Context(), true))
+	kit.Must(t, identity.RecordMailer(t.Context(), s.DB(), true))
 	s.company(t, "owner@b.example", ownPassword)
 	owner := s.visitor(t)
 	owner.login("owner@b.example", ownPassword)
@@ -204,7 +204,7 @@ func TestAddressPages(t *testing.T) {
 	if got := ann.post("/account/address/proof"); got.header.Get("Location") != "/account?notice=good.proof_sent" {
 		t.Errorf("a link is asked for: %d, to %s", got.status, got.header.Get("Location"))
 	}
-	code := s.mail(t, "ann@b.example", store.MailAddressProof).Secret.Reveal()
+	code := s.mail(t, "ann@b.example", identity.MailAddressProof).Secret.Reveal()
 	if got := owner.post("/prove", "code", code); got.status != http.StatusUnprocessableEntity {
 		t.Errorf("the link of somebody else: %d", got.status)
 	}
@@ -225,7 +225,7 @@ func TestAddressPages(t *testing.T) {
 		"current", ownPassword); got.header.Get("Location") != "/account?notice=good.address_changed" {
 		t.Errorf("another address: %d, to %s", got.status, got.header.Get("Location"))
 	}
-	s.mail(t, "ann@b.example", store.MailAddressChanged)
+	s.mail(t, "ann@b.example", identity.MailAddressChanged)
 	page := owner.get("/users").body
 	user := regexp.MustCompile(`/users/([0-9a-f-]{36})/remove`).FindStringSubmatch(page)
 	if user == nil || !strings.Contains(page, "Address not proved") {

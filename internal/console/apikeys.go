@@ -13,8 +13,9 @@ import (
 	"quittance/client/api"
 	"quittance/internal/access"
 	"quittance/internal/account"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
 	"quittance/internal/page"
-	"quittance/internal/store"
 	"quittance/internal/strictjson"
 	"quittance/internal/view"
 )
@@ -38,7 +39,7 @@ type apiKeyRows struct {
 }
 
 func (req *request) listAPIKeys() error {
-	keys, err := req.session.Tenant.APIKeys(req.R.Context())
+	keys, err := identity.APIKeys(req.R.Context(), req.session.Tenant)
 	if err != nil {
 		return err
 	}
@@ -90,7 +91,7 @@ type newAPIKeyPage struct {
 var apiKeyRequests = strictjson.For[api.APIKeyRequest]() //nolint:gochecknoglobals // a plan of a type, read only
 
 // readAPIKeyForm reads the form and validates it like the API. The request is for recognizing the same form.
-func (req *request) readAPIKeyForm() (form apiKeyForm, add store.NewAPIKey, request api.APIKeyRequest, err error) {
+func (req *request) readAPIKeyForm() (form apiKeyForm, add identity.NewAPIKey, request api.APIKeyRequest, err error) {
 	form = apiKeyForm{Name: strings.TrimSpace(req.Form.Get("name")),
 		Networks: strings.ReplaceAll(req.Form.Get("networks"), "\r\n", "\n"), Expires: req.Form.Get("expires"),
 		Chosen: map[access.Scope]bool{}, Faults: map[string][]string{}}
@@ -143,17 +144,17 @@ func (req *request) createAPIKey() error {
 		return req.respondAPIKeyForm(http.StatusUnprocessableEntity, form)
 	}
 	var made newAPIKeyPage
-	again, err := req.once(request, func(ctx context.Context, tenant *store.Tenant) (string, error) {
+	again, err := req.once(request, func(ctx context.Context, tenant *base.Tenant) (string, error) {
 		created, key, err := req.Accounts.CreateAPIKey(ctx, tenant, req.session, add)
 		made = newAPIKeyPage{APIKey: view.APIKey(created, req.Now()), Secret: key.Reveal()}
 		return created.ID.String(), err
 	})
-	_, wide := errors.AsType[*store.ScopeError](err)
+	_, wide := errors.AsType[*identity.ScopeError](err)
 	switch {
 	case wide:
 		form.Faults["scopes"] = []string{req.TextOr("keys.new.scopes.role", "")}
 		return req.respondAPIKeyForm(http.StatusUnprocessableEntity, form)
-	case errors.Is(err, store.ErrLimit):
+	case errors.Is(err, base.ErrLimit):
 		form.Faults["limit"] = []string{req.TextOr("keys.limit", "")}
 		return req.respondAPIKeyForm(http.StatusConflict, form)
 	case err != nil:
@@ -169,7 +170,7 @@ func (req *request) revokeAPIKey() error {
 	if err != nil {
 		return err
 	}
-	if _, err := req.session.Tenant.RevokeAPIKey(req.R.Context(), id); err != nil {
+	if _, err := identity.RevokeAPIKey(req.R.Context(), req.session.Tenant, id); err != nil {
 		return err
 	}
 	return req.Redirect(page.WithNotice(apiKeysPath, "good.key_revoked"))

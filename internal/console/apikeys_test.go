@@ -10,7 +10,8 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"quittance/internal/access"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
 	"quittance/test/kit"
 )
 
@@ -57,7 +58,7 @@ func TestAPIKeyPages(t *testing.T) {
 	if strings.Contains(list.body, key) || strings.Contains(v.get("/api-keys/new").body, key) {
 		t.Error("the key is shown again")
 	}
-	keys, err := s.tenant(t).APIKeys(t.Context())
+	keys, err := identity.APIKeys(t.Context(), s.tenant(t))
 	kit.Must(t, err)
 	if len(keys) != 1 || keys[0].ExpiresAt == nil ||
 		!keys[0].ExpiresAt.Equal(time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC)) {
@@ -76,9 +77,9 @@ func TestAPIKeyPages(t *testing.T) {
 	if list := v.get("/api-keys"); !strings.Contains(list.body, "revoked") || strings.Contains(list.body, "popover role") {
 		t.Error("the list does not show the revocation")
 	}
-	acts, err := s.DB().Audit(t.Context(), store.AuditFilter{Act: "api_key", Limit: 10})
+	acts, err := s.DB().Audit(t.Context(), base.AuditFilter{Act: "api_key", Limit: 10})
 	kit.Must(t, err)
-	if len(acts) != 2 || acts[0].Name != "developer@colleagues.example" || acts[0].Means != store.MeansConsole {
+	if len(acts) != 2 || acts[0].Name != "developer@colleagues.example" || acts[0].Means != base.MeansConsole {
 		t.Errorf("acts %+v", acts)
 	}
 }
@@ -98,7 +99,7 @@ func TestAPIKeyFormFaults(t *testing.T) {
 			t.Errorf("the form has no %q", want)
 		}
 	}
-	for range store.MaxAPIKeys {
+	for range identity.MaxAPIKeys {
 		v.post("/api-keys/new", "key", formKey(t, v.get("/api-keys/new")), "name", "one of many", "scopes", "read")
 	}
 	if got := v.post("/api-keys/new", "name", "one more", "scopes", "read"); got.status != http.StatusConflict ||
@@ -201,7 +202,7 @@ func TestAPIKeyInBrowser(t *testing.T) {
 		b.inspect("keys-confirm")
 		b.click("[popover] button.danger")
 		b.until(`document.querySelector(".pill")`)
-		keys, err := s.tenant(t).APIKeys(t.Context())
+		keys, err := identity.APIKeys(t.Context(), s.tenant(t))
 		kit.Must(t, err)
 		if len(keys) != 1 || keys[0].RevokedAt == nil {
 			t.Errorf("keys %+v", keys)

@@ -11,8 +11,10 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/access"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/events"
+	"quittance/internal/ledger/identity"
 	"quittance/internal/page"
-	"quittance/internal/store"
 	"quittance/internal/view"
 )
 
@@ -61,7 +63,7 @@ func (f *auditFilters) set(name, value string) bool {
 	case actorParameter:
 		return assign(&q.Actor, value, len(value) <= maxSearch)
 	case actParameter:
-		return assign(&q.Act, value, slices.Contains(store.Acts(), value))
+		return assign(&q.Act, value, slices.Contains(base.Acts(), value))
 	case fromParameter:
 		day, err := time.Parse(time.DateOnly, value)
 		return assign(&q.From, day, err == nil)
@@ -149,9 +151,9 @@ func (req *request) listAudit() error {
 	// Somebody who has left the company can still be selected by the address.
 	if actor := p.Filters.query.Actor; actor != "" && !slices.ContainsFunc(p.Authors,
 		func(a auditAuthor) bool { return a.ID == actor }) {
-		p.Authors = append(p.Authors, auditAuthor{ID: actor, Name: actor, Kind: string(store.ActorUser)})
+		p.Authors = append(p.Authors, auditAuthor{ID: actor, Name: actor, Kind: string(base.ActorUser)})
 	}
-	p.Acts = slices.DeleteFunc(store.Acts(), isOperatorsAct)
+	p.Acts = slices.DeleteFunc(base.Acts(), isOperatorsAct)
 	return req.Show(http.StatusOK, "audit", "activity.title", page.Layout{Section: "audit", Body: p,
 		Export: newExportMenu(auditPath, p.Filters.Values)})
 }
@@ -164,22 +166,22 @@ func isOperatorsAct(act string) bool {
 
 // auditAuthors returns the users and API keys of the company, and the two authors that are neither.
 func (req *request) auditAuthors(ctx context.Context) ([]auditAuthor, error) {
-	users, _, err := req.session.Tenant.Users(ctx, 1, store.MaxUsers)
+	users, _, err := identity.Users(ctx, req.session.Tenant, 1, identity.MaxUsers)
 	if err != nil {
 		return nil, err
 	}
-	keys, err := req.session.Tenant.APIKeys(ctx)
+	keys, err := identity.APIKeys(ctx, req.session.Tenant)
 	if err != nil {
 		return nil, err
 	}
 	var out []auditAuthor
 	for _, u := range users {
-		out = append(out, auditAuthor{ID: u.Email, Name: u.Email, Kind: string(store.ActorUser)})
+		out = append(out, auditAuthor{ID: u.Email, Name: u.Email, Kind: string(base.ActorUser)})
 	}
 	for _, k := range keys {
-		out = append(out, auditAuthor{ID: k.ID.String(), Name: k.Name, Kind: string(store.ActorKey)})
+		out = append(out, auditAuthor{ID: k.ID.String(), Name: k.Name, Kind: string(base.ActorKey)})
 	}
-	for _, kind := range []store.ActorKind{store.ActorAdministrator, store.ActorSystem} {
+	for _, kind := range []base.ActorKind{base.ActorAdministrator, base.ActorSystem} {
 		name, err := req.Text("activity.by." + string(kind))
 		if err != nil {
 			return nil, err
@@ -190,7 +192,7 @@ func (req *request) auditAuthors(ctx context.Context) ([]auditAuthor, error) {
 }
 
 // auditRows returns entries as the company sees them, with the names of the API keys.
-func auditRows(entries []store.AuditEntry, authors []auditAuthor) []auditRow {
+func auditRows(entries []base.AuditEntry, authors []auditAuthor) []auditRow {
 	names := map[string]string{}
 	for _, author := range authors {
 		names[author.Kind+" "+author.ID] = author.Name
@@ -198,7 +200,7 @@ func auditRows(entries []store.AuditEntry, authors []auditAuthor) []auditRow {
 	rows := make([]auditRow, len(entries))
 	for n, e := range entries {
 		row := auditRow{AuditEntry: view.AuditEntry(e)}
-		if row.AuditEntry.Actor.Name != nil && e.Kind != store.ActorSystem {
+		if row.AuditEntry.Actor.Name != nil && e.Kind != base.ActorSystem {
 			row.Actor = *row.AuditEntry.Actor.Name
 			if name, known := names[string(e.Kind)+" "+row.Actor]; known {
 				row.Actor = name
@@ -253,14 +255,14 @@ func subjectLink(e api.AuditEntry) string {
 func (c catalogue) auditRecord(row *auditRow) []string {
 	kind := row.AuditEntry.Actor.Kind
 	who := row.Actor
-	if kind == string(store.ActorAdministrator) || kind == string(store.ActorSystem) {
+	if kind == string(base.ActorAdministrator) || kind == string(base.ActorSystem) {
 		who = c.TextOr("activity.by."+kind, kind)
 	}
 	var details []string
 	for _, name := range slices.Sorted(maps.Keys(row.Details)) {
 		details = append(details, name+"="+row.Details[name])
 	}
-	return []string{row.At.UTC().Format(store.TimestampLayout), who, c.TextOr("activity.kind."+kind, kind),
+	return []string{row.At.UTC().Format(events.TimestampLayout), who, c.TextOr("activity.kind."+kind, kind),
 		c.TextOr("activity."+row.Act, row.Act), row.Act, row.Subject.Type, row.Label, row.Subject.ID, deref(row.Source),
 		c.TextOr("activity.means."+row.Means, row.Means), deref(row.RequestID), strings.Join(details, "; ")}
 }

@@ -9,7 +9,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/access"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
 	"quittance/test/kit"
 )
 
@@ -129,13 +129,13 @@ func TestActivityOfKeysAndAdministrators(t *testing.T) {
 		&made); status != http.StatusCreated {
 		t.Fatalf("create with a key: %d", status)
 	}
-	id, err := store.ParseID(s.Info.AccountID)
+	id, err := base.ParseID(s.Info.AccountID)
 	kit.Must(t, err)
-	ctx := store.WithActor(t.Context(), store.Actor{Kind: store.ActorAdministrator, Name: "root@secret-host",
-		Means: store.MeansCommandLine, Reason: "a secret reason"})
-	kit.Must(t, s.DB().RecordAudit(ctx, store.Act{Name: "connection.activate", Account: id, SubjectType: "connection",
+	ctx := base.WithActor(t.Context(), base.Actor{Kind: base.ActorAdministrator, Name: "root@secret-host",
+		Means: base.MeansCommandLine, Reason: "a secret reason"})
+	kit.Must(t, s.DB().RecordAudit(ctx, base.Act{Name: "connection.activate", Account: id, SubjectType: "connection",
 		Subject: made.ID}))
-	kit.Must(t, s.DB().RecordAudit(ctx, store.Act{Name: "invoice.submit", Account: id, SubjectType: "invoice",
+	kit.Must(t, s.DB().RecordAudit(ctx, base.Act{Name: "invoice.submit", Account: id, SubjectType: "invoice",
 		Subject: made.ID, Details: map[string]string{"invoice_number": "SENT-7", "connection": "secret"}}))
 	wantPage(t, owner, "/audit", []string{"@Ledger &lt;b&gt;system&lt;/b&gt;", "Administrator",
 		"Activated a provider connection", "Command line", "SENT-7"}, []string{"secret", "<b>system"})

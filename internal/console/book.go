@@ -11,20 +11,21 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/access"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/page"
-	"quittance/internal/store"
 	"quittance/internal/strictjson"
 	"quittance/internal/view"
 )
 
 // book is the pages of the customer book or of the item catalogue. Their forms have the controls, the conversions and
 // the rules of the fields of a draft.
-type book[F store.BookFields] struct {
+type book[F invoices.BookFields] struct {
 	// name is the section of the pages and the key of their messages below "book.", and path their address.
 	name, path string
-	of         func(*store.Tenant) store.Book[F]
-	list       func(t view.Tenant, ctx context.Context, search string, page, perPage int) (view.Page[store.BookEntry[F]],
-		error)
+	of         func(*base.Tenant) invoices.Book[F]
+	list       func(t view.Tenant, ctx context.Context, search string, page,
+		perPage int) (view.Page[invoices.BookEntry[F]], error)
 	// groups are the fields in the order of the form, each group under a heading.
 	groups  []fieldGroup
 	decoder *strictjson.Decoder[F]
@@ -61,7 +62,7 @@ func pick(from []fieldSpec, required string, names ...string) []fieldSpec {
 func customerBook() *book[api.CustomerFields] {
 	defaults := pick(draftFields, "", "currency", "payment_means_code", "payment_terms_days", "note")
 	defaults[2].kind = numberField
-	return &book[api.CustomerFields]{name: "customers", path: "/customers", of: (*store.Tenant).Customers,
+	return &book[api.CustomerFields]{name: "customers", path: "/customers", of: invoices.Customers,
 		list: view.Tenant.Customers,
 		groups: []fieldGroup{
 			{"customer", pick(draftFields, "recipient_name", "recipient_name", "display_name", "buyer_endpoint_scheme",
@@ -87,7 +88,7 @@ func customerBook() *book[api.CustomerFields] {
 
 func itemCatalogue() *book[api.CatalogueItemFields] {
 	currency := pick(draftFields, "", "currency")
-	return &book[api.CatalogueItemFields]{name: "items", path: "/items", of: (*store.Tenant).Items,
+	return &book[api.CatalogueItemFields]{name: "items", path: "/items", of: invoices.Items,
 		list: view.Tenant.CatalogueItems,
 		groups: []fieldGroup{
 			{"item", pick(itemFields, "name", "name", "item_code", "unit_code", "description")},
@@ -267,10 +268,10 @@ func (b *book[F]) respondEntry(req *request, status int, flash *page.Notice) err
 	return req.Show(status, "book_entry", "", page.Layout{Title: name, Section: b.name, Notice: flash, Body: p})
 }
 
-func (b *book[F]) entryOfPath(req *request) (store.BookEntry[F], error) {
+func (b *book[F]) entryOfPath(req *request) (invoices.BookEntry[F], error) {
 	id, err := req.ID("entry")
 	if err != nil {
-		return store.BookEntry[F]{}, err
+		return invoices.BookEntry[F]{}, err
 	}
 	return b.of(req.session.Tenant).Entry(req.R.Context(), id)
 }

@@ -14,9 +14,10 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/invoice"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/page"
 	"quittance/internal/problem"
-	"quittance/internal/store"
 	"quittance/internal/strictjson"
 )
 
@@ -44,7 +45,7 @@ type bookFieldGroup struct {
 }
 
 // checkedEntry is a validated form of an entry.
-type checkedEntry[F store.BookFields] struct {
+type checkedEntry[F invoices.BookFields] struct {
 	checkedForm
 	entry F
 }
@@ -138,7 +139,7 @@ func (b *book[F]) createEntry(req *request) error {
 			bookFormPage{Action: b.path + "/new", Back: b.path}, nil)
 	}
 	var made string
-	again, err := req.once(checked.entry, func(ctx context.Context, tenant *store.Tenant) (string, error) {
+	again, err := req.once(checked.entry, func(ctx context.Context, tenant *base.Tenant) (string, error) {
 		created, err := b.of(tenant).Create(ctx, checked.entry)
 		made = created.ID.String()
 		return made, err
@@ -150,7 +151,7 @@ func (b *book[F]) createEntry(req *request) error {
 }
 
 // editPage returns the view model for editing a version of an entry.
-func (b *book[F]) editPage(found *store.BookEntry[F], version int64) bookFormPage {
+func (b *book[F]) editPage(found *invoices.BookEntry[F], version int64) bookFormPage {
 	name, _ := b.names(&found.Fields)
 	path := b.path + "/" + found.ID.String()
 	return bookFormPage{Action: path + "/edit", Back: path, Saved: name, Version: version}
@@ -203,7 +204,7 @@ func (b *book[F]) changeEntry(req *request) error {
 			}
 			return checked.entry, nil
 		})
-	if errors.Is(err, store.ErrVersion) {
+	if errors.Is(err, invoices.ErrVersion) {
 		return b.respondStale(req, &checked)
 	}
 	if err != nil {
@@ -213,7 +214,7 @@ func (b *book[F]) changeEntry(req *request) error {
 }
 
 // unmarshalEntry returns the fields of an entry in their stored form.
-func unmarshalEntry[F store.BookFields](text []byte) (fields F, err error) {
+func unmarshalEntry[F invoices.BookFields](text []byte) (fields F, err error) {
 	if err := json.Unmarshal(text, &fields); err != nil {
 		return fields, fmt.Errorf("stored book entry: %w", err)
 	}
@@ -256,7 +257,7 @@ func (b *book[F]) deleteEntry(req *request) error {
 	seen := req.Form.Get("version")
 	err = b.of(req.session.Tenant).Delete(req.R.Context(), id,
 		func(version int64) bool { return strconv.FormatInt(version, 10) == seen })
-	if errors.Is(err, store.ErrVersion) {
+	if errors.Is(err, invoices.ErrVersion) {
 		return b.respondEntry(req, http.StatusConflict, req.Pages.Texts.Notice("bad.entry_changed"))
 	}
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"quittance/client/api"
+	"quittance/internal/ledger/base"
 	"quittance/internal/page"
-	"quittance/internal/store"
 	"quittance/internal/view"
 )
 
@@ -63,15 +63,15 @@ type bulkResultPage struct {
 }
 
 // invoiceIDs parses the identifiers of distinct invoices of a form or an address.
-func invoiceIDs(values []string) ([]store.ID, error) {
+func invoiceIDs(values []string) ([]base.ID, error) {
 	if len(values) > maxBulk {
 		return nil, errBulk
 	}
-	var ids []store.ID
+	var ids []base.ID
 	for _, value := range values {
-		id, err := store.ParseID(value)
+		id, err := base.ParseID(value)
 		if err != nil || id.IsZero() {
-			return nil, store.ErrNotFound
+			return nil, base.ErrNotFound
 		}
 		if !slices.Contains(ids, id) {
 			ids = append(ids, id)
@@ -106,7 +106,7 @@ func (req *request) reviewBulk() error {
 }
 
 // rowsByID returns the rows of the invoices that exist, in the given order.
-func (req *request) rowsByID(ids []store.ID) ([]invoiceRow, error) {
+func (req *request) rowsByID(ids []base.ID) ([]invoiceRow, error) {
 	found, err := view.Of(req.session.Tenant).InvoicesByID(req.R.Context(), ids)
 	if err != nil {
 		return nil, err
@@ -162,7 +162,7 @@ func (req *request) submitBulk() error {
 // submitAll submits invoices, several at a time. It returns for each the key of the notice that says why it was not
 // submitted, or "". Errors that have no notice are internal ones: they are logged and do not keep the others from being
 // submitted.
-func (req *request) submitAll(ids []store.ID) []string {
+func (req *request) submitAll(ids []base.ID) []string {
 	keys := make([]string, len(ids))
 	until := req.Now().Add(bulkTime)
 	var group errgroup.Group
@@ -183,7 +183,7 @@ func (req *request) submitAll(ids []store.ID) []string {
 				return nil
 			}
 			keys[n] = "bad.unclear"
-			if !errors.Is(err, store.ErrNotFound) && !errors.Is(err, context.Canceled) {
+			if !errors.Is(err, base.ErrNotFound) && !errors.Is(err, context.Canceled) {
 				mu.Lock()
 				defer mu.Unlock()
 				req.logged = errors.Join(req.logged, err)

@@ -20,8 +20,9 @@ import (
 
 	"quittance/internal/access"
 	"quittance/internal/account"
-	"quittance/internal/store"
-	"quittance/test/storetest"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
+	"quittance/test/ledgertest"
 )
 
 var (
@@ -123,9 +124,9 @@ func textsIn(t *testing.T, of language.Tag) map[string]string {
 }
 
 // secured returns a production console that uses TLS, with its own store.
-func secured(t testing.TB) (*Console, *storetest.Store) {
+func secured(t testing.TB) (*Console, *ledgertest.Store) {
 	t.Helper()
-	s := storetest.Open(t, storetest.SQLite)
+	s := ledgertest.Open(t, ledgertest.SQLite)
 	c, err := New(Config{DB: s.DB, Random: rand.Reader, Now: s.Clock.Now, Environment: "production", Secure: true,
 		MaxBody: 1 << 20, Accounts: &account.Service{DB: s.DB, Random: rand.Reader, Now: s.Clock.Now, TokenTTL: time.Hour,
 			Hasher: account.NewHasher(1, account.DefaultCost())}})
@@ -145,7 +146,7 @@ func TestSecureCookie(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.CreateAccount(t.Context(), "Palm", store.NewUser{Email: "a@example.com",
+	if _, err := identity.CreateAccount(t.Context(), s.DB, "Palm", identity.NewUser{Email: "a@example.com",
 		PasswordHash: hash}); err != nil {
 		t.Fatal(err)
 	}
@@ -226,14 +227,14 @@ type direct struct {
 	r *http.Request
 }
 
-func (d direct) Authenticate(ctx context.Context, digest [32]byte) (store.Session, error) {
+func (d direct) Authenticate(ctx context.Context, digest [32]byte) (base.Session, error) {
 	return d.c.DB.Authenticate(ctx, digest)
 }
 func (d direct) Acquire(context.Context) error { return nil }
 func (d direct) ReadBody(_ context.Context, most int64) ([]byte, error) {
 	return io.ReadAll(http.MaxBytesReader(nil, d.r.Body, most))
 }
-func (d direct) Reserve(int) error           { return nil }
-func (d direct) Release(int)                 {}
-func (d direct) Charge(int64) error          { return nil }
-func (d direct) Remember([32]byte, store.ID) {}
+func (d direct) Reserve(int) error          { return nil }
+func (d direct) Release(int)                {}
+func (d direct) Charge(int64) error         { return nil }
+func (d direct) Remember([32]byte, base.ID) {}

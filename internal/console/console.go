@@ -16,11 +16,12 @@ import (
 	"quittance/internal/account"
 	"quittance/internal/export"
 	"quittance/internal/fairlimit"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
 	"quittance/internal/page"
 	"quittance/internal/problem"
 	"quittance/internal/router"
 	"quittance/internal/sso"
-	"quittance/internal/store"
 	"quittance/internal/submission"
 	"quittance/internal/view"
 	"quittance/internal/webhook"
@@ -28,7 +29,7 @@ import (
 
 // Config configures a console.
 type Config struct {
-	DB          *store.DB
+	DB          *base.DB
 	Accounts    *account.Service
 	Submissions *submission.Service
 	// Printer makes PDF files.
@@ -66,7 +67,7 @@ type Console struct {
 	router     *router.Router[route]
 	words      map[language.Tag]*words
 	calls      *account.CallLimiter
-	largePages *fairlimit.Limiter[store.ID]
+	largePages *fairlimit.Limiter[base.ID]
 }
 
 // New returns a console. It fails when a template or a message cannot be read, so that the server does not start with a
@@ -88,9 +89,9 @@ func New(config Config) (*Console, error) {
 // Admission bounds the resources that a request uses. The server implements it. Its errors are [fairlimit.ErrFull],
 // which asks the caller to try again, and [*account.LimitedError].
 type Admission interface {
-	// Authenticate returns the session of a digest and acquires a slot for its company. It returns [store.ErrNotFound]
+	// Authenticate returns the session of a digest and acquires a slot for its company. It returns [base.ErrNotFound]
 	// when there is no such session.
-	Authenticate(ctx context.Context, digest [32]byte) (store.Session, error)
+	Authenticate(ctx context.Context, digest [32]byte) (base.Session, error)
 	// Acquire acquires a slot for the caller, unless the request already has one.
 	Acquire(ctx context.Context) error
 	// ReadBody reads a body of at most the given number of bytes and holds no slot meanwhile. It returns
@@ -103,7 +104,7 @@ type Admission interface {
 	// Charge counts the work for a caller who is not logged in as the given number of requests.
 	Charge(requests int64) error
 	// Remember counts the next requests with a credential that was just issued as requests of its company.
-	Remember(digest [32]byte, company store.ID)
+	Remember(digest [32]byte, company base.ID)
 }
 
 // Served is the result of a request, for the log and the metrics.
@@ -113,7 +114,7 @@ type Served struct {
 	// Route is the pattern of the path, or "console" when no route matches.
 	Route string
 	// Account and User identify the user who is logged in; they are zero if there is none.
-	Account, User store.ID
+	Account, User base.ID
 	// Err is the cause of an internal error, or nil.
 	Err error
 	// Broken reports that the response is not whole, so that the connection has to end.
@@ -174,8 +175,8 @@ func (c *Console) dispatch(req *request, found *route, allowed []string) error {
 	if err := req.admission.Acquire(req.R.Context()); err != nil {
 		return err
 	}
-	actor := req.session.Actor(store.MeansConsole, req.Source, req.W.Header().Get(api.HeaderRequestID))
-	req.R = req.R.WithContext(store.WithActor(req.R.Context(), actor))
+	actor := identity.Actor(req.session, base.MeansConsole, req.Source, req.W.Header().Get(api.HeaderRequestID))
+	req.R = req.R.WithContext(base.WithActor(req.R.Context(), actor))
 	if found == nil {
 		return req.noRoute(allowed)
 	}
@@ -194,7 +195,7 @@ func (c *Console) dispatch(req *request, found *route, allowed []string) error {
 		return redirect()
 	}
 	if found.needs != access.Public && !req.session.Permissions.Has(found.needs) {
-		return store.ErrForbidden
+		return base.ErrForbidden
 	}
 	req.session = req.session.For(found.needs)
 	if err := req.readForm(found); err != nil {

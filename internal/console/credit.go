@@ -9,8 +9,8 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/access"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/page"
-	"quittance/internal/store"
 	"quittance/internal/view"
 )
 
@@ -82,12 +82,12 @@ func (w *words) newCreditAmounts(note *api.CreditNote) (out creditAmounts, err e
 }
 
 // creditPage reads the credit note that the path identifies and the invoice that it credits, without its history.
-func (req *request) creditPage() (p creditPage, found store.CreditNote, err error) {
+func (req *request) creditPage() (p creditPage, found invoices.CreditNote, err error) {
 	id, err := req.ID("credit")
 	if err != nil {
 		return p, found, err
 	}
-	if found, err = req.session.Tenant.CreditNote(req.R.Context(), id); err != nil {
+	if found, err = invoices.FindCreditNote(req.R.Context(), req.session.Tenant, id); err != nil {
 		return p, found, err
 	}
 	credited, remaining, err := req.remaining(found.Invoice)
@@ -125,7 +125,7 @@ func (req *request) creditPage() (p creditPage, found store.CreditNote, err erro
 }
 
 // readHistory adds what has happened to the credit note.
-func (p *creditPage) readHistory(req *request, found *store.CreditNote) (err error) {
+func (p *creditPage) readHistory(req *request, found *invoices.CreditNote) (err error) {
 	ctx, path := req.R.Context(), "/credit-notes/"+p.ID
 	if p.documentHistory, err = req.history(ctx, view.OfCreditNote(found.ID), found.Submission); err != nil {
 		return err
@@ -197,7 +197,8 @@ func (req *request) voidCredit() error {
 	if err != nil {
 		return err
 	}
-	if _, err := req.session.Tenant.VoidCreditNote(req.R.Context(), id); errors.Is(err, store.ErrCreditNoteNotEditable) {
+	if _, err := invoices.VoidCreditNote(req.R.Context(), req.session.Tenant, id); errors.Is(err,
+		invoices.ErrCreditNoteNotEditable) {
 		return req.respondCreditNote(http.StatusConflict, req.Pages.Texts.Notice("bad.credit_submitted"))
 	} else if err != nil {
 		return err

@@ -12,9 +12,10 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/invoice"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/page"
 	"quittance/internal/problem"
-	"quittance/internal/store"
 	"quittance/internal/strictjson"
 	"quittance/internal/view"
 )
@@ -178,15 +179,15 @@ type creditSums struct {
 var creditFields = []string{"invoice_id", "credit_note_number", "issue_date", "reason", "kind", "items"} //nolint:gochecknoglobals // a constant list
 
 // creditedInvoice reads an invoice with its live credit notes, after acquiring the resources for its page.
-func (req *request) creditedInvoice(id store.ID) (store.Invoice, []invoice.Credit, error) {
+func (req *request) creditedInvoice(id base.ID) (invoices.Invoice, []invoice.Credit, error) {
 	if err := req.acquireForInvoice(id); err != nil {
-		return store.Invoice{}, nil, err
+		return invoices.Invoice{}, nil, err
 	}
-	return req.session.Tenant.CreditedInvoice(req.R.Context(), id)
+	return invoices.CreditedInvoice(req.R.Context(), req.session.Tenant, id)
 }
 
 // remaining reads an invoice and calculates what can still be credited.
-func (req *request) remaining(id store.ID) (store.Invoice, invoice.Remaining, error) {
+func (req *request) remaining(id base.ID) (invoices.Invoice, invoice.Remaining, error) {
 	found, live, err := req.creditedInvoice(id)
 	if err != nil {
 		return found, invoice.Remaining{}, err
@@ -216,7 +217,7 @@ func (req *request) newCredit() error {
 }
 
 // respondCredit responds with the form of a credit note.
-func (req *request) respondCredit(status int, found store.Invoice, remaining invoice.Remaining, form creditForm,
+func (req *request) respondCredit(status int, found invoices.Invoice, remaining invoice.Remaining, form creditForm,
 	faults api.Faults, sums creditSums) error {
 	d := &found.Draft
 	date, fault, err := req.words.messages.readDate(form.IssueDate)
@@ -269,13 +270,13 @@ func (req *request) confirmCommand() (string, error) {
 	if req.session.Account.CreditNotes {
 		return "", nil
 	}
-	connections, err := req.DB.Connections(req.R.Context(), &req.session.Account.ID)
+	connections, err := invoices.Connections(req.R.Context(), req.DB, &req.session.Account.ID)
 	if err != nil {
 		return "", err
 	}
 	id := "CONNECTION_ID"
 	for _, connection := range connections {
-		if connection.State == store.ConnectionActive {
+		if connection.State == invoices.ConnectionActive {
 			id = connection.ID.String()
 		}
 	}
@@ -301,18 +302,18 @@ func (req *request) createCredit() error {
 	}
 	var form creditForm
 	var faults api.Faults
-	created, err := req.session.Tenant.CreateCreditNote(req.R.Context(), id,
-		func(draft *api.Draft, live []invoice.Credit) (store.NewCreditNote, error) {
+	created, err := invoices.CreateCreditNote(req.R.Context(), req.session.Tenant, id,
+		func(draft *api.Draft, live []invoice.Credit) (invoices.NewCreditNote, error) {
 			form = readCreditForm(req.Form, len(draft.Items))
 			request, credit, found, err := form.credit(req.words.messages, id.String(), draft, live)
 			if err != nil {
-				return store.NewCreditNote{}, err
+				return invoices.NewCreditNote{}, err
 			}
 			if faults = found; len(faults) > 0 {
-				return store.NewCreditNote{}, errFormFaults
+				return invoices.NewCreditNote{}, errFormFaults
 			}
-			return store.NewCreditNote{Number: *request.CreditNoteNumber, IssueDate: *request.IssueDate, Reason: *request.Reason,
-				Credit: credit}, nil
+			return invoices.NewCreditNote{Number: *request.CreditNoteNumber, IssueDate: *request.IssueDate,
+				Reason: *request.Reason, Credit: credit}, nil
 		})
 	if len(faults) > 0 {
 		found, remaining, err := req.remaining(id)

@@ -10,15 +10,16 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/invoice"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/invoices"
 	"quittance/test/kit"
-	"quittance/test/storetest"
+	"quittance/test/ledgertest"
 )
 
 // TestCreditNotes checks that a credit note credits lines by quantity or amount and shows what remains. It rejects
 // larger amounts with the API's messages. Voiding it restores the amounts.
 func TestCreditNotes(t *testing.T) {
-	for _, engine := range storetest.Engines() {
+	for _, engine := range ledgertest.Engines() {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			s := start(t, engine, true, time.Millisecond)
@@ -105,9 +106,9 @@ func wantCredited(t *testing.T, s *system, v *visitor, id, location string) {
 	if page := v.read(path); !strings.Contains(page.body, "Nothing left to credit") {
 		t.Error("the form offers a fully credited invoice")
 	}
-	parsed, err := store.ParseID(id)
+	parsed, err := base.ParseID(id)
 	kit.Must(t, err)
-	_, live, err := s.tenant(t).CreditedInvoice(t.Context(), parsed)
+	_, live, err := invoices.CreditedInvoice(t.Context(), s.tenant(t), parsed)
 	kit.Must(t, err)
 	if len(live) != 1 || live[0].Kind != api.CreditFull || live[0].Total != "2100.00" {
 		t.Errorf("live: %+v", live)

@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/invoices"
 	"quittance/test/kit"
 )
 
@@ -18,7 +19,7 @@ func TestSubmitCreditNote(t *testing.T) {
 	s := start(t, first(), true, time.Second)
 	v := s.loggedIn(t)
 	tenant := s.tenant(t)
-	created, err := tenant.CreateInvoice(t.Context(), draft("INV-1", "1"))
+	created, err := invoices.Create(t.Context(), tenant, draft("INV-1", "1"))
 	kit.Must(t, err)
 	var note api.CreditNote
 	token := s.token(t, s.Info.Email, s.Info.Password)
@@ -46,9 +47,9 @@ func TestSubmitCreditNote(t *testing.T) {
 		!strings.Contains(got.body, "does not submit credit notes") {
 		t.Errorf("without a confirmation: %d", got.status)
 	}
-	all, err := s.DB().Connections(t.Context(), nil)
+	all, err := invoices.Connections(t.Context(), s.DB(), nil)
 	kit.Must(t, err)
-	_, err = s.DB().ConfirmCreditNotes(t.Context(), all[0].ID, "C-1", "M-1")
+	_, err = invoices.ConfirmCreditNotes(t.Context(), s.DB(), all[0].ID, "C-1", "M-1")
 	kit.Must(t, err)
 	want(false)
 	if got := v.post(path + "/submit"); got.status != http.StatusConflict ||
@@ -76,9 +77,10 @@ func TestSubmitCreditNote(t *testing.T) {
 		!strings.Contains(got.body, "cannot be voided") {
 		t.Errorf("void: %d", got.status)
 	}
-	id, err := store.ParseID(note.ID)
+	id, err := base.ParseID(note.ID)
 	kit.Must(t, err)
-	if read, err := tenant.CreditNote(t.Context(), id); err != nil || read.Submission == nil || read.VoidedAt != nil {
+	if read, err := invoices.FindCreditNote(t.Context(), tenant, id); err != nil || read.Submission == nil ||
+		read.VoidedAt != nil {
 		t.Errorf("the credit note is %+v, %v", read, err)
 	}
 }

@@ -6,8 +6,9 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/access"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/page"
-	"quittance/internal/store"
 	"quittance/internal/view"
 )
 
@@ -100,7 +101,7 @@ type creditRow struct {
 }
 
 // newCreditRow returns a credit note with its status.
-func (c catalogue) newCreditRow(note store.CreditNote) (row creditRow, err error) {
+func (c catalogue) newCreditRow(note invoices.CreditNote) (row creditRow, err error) {
 	row = creditRow{CreditNote: view.CreditNote(note), Dimensions: stateViews(note.States())}
 	if row.Live() {
 		row.Overall, err = c.overall(row.Outcome(), row.Dimensions)
@@ -129,17 +130,17 @@ func (req *request) creditFilter(f creditFilters) (filter view.CreditNoteFilter,
 	if requested == "" {
 		return filter, "", nil
 	}
-	id, err := store.ParseID(requested)
+	id, err := base.ParseID(requested)
 	if err != nil || id.IsZero() {
-		return filter, "", store.ErrNotFound
+		return filter, "", base.ErrNotFound
 	}
-	numbers, err := view.Of(req.session.Tenant).InvoiceNumbers(req.R.Context(), []store.ID{id})
+	numbers, err := view.Of(req.session.Tenant).InvoiceNumbers(req.R.Context(), []base.ID{id})
 	if err != nil {
 		return filter, "", err
 	}
 	of, known := numbers[id]
 	if !known {
-		return filter, "", store.ErrNotFound
+		return filter, "", base.ErrNotFound
 	}
 	filter.Invoice = &id
 	return filter, of, nil
@@ -182,8 +183,8 @@ func (req *request) listCredits() error {
 
 // creditRows returns the rows of a list. It reads the numbers of all their invoices in one query, and their deliveries
 // in another.
-func (req *request) creditRows(notes []store.CreditNoteRow) ([]creditRow, error) {
-	var ids, submissions []store.ID
+func (req *request) creditRows(notes []invoices.CreditNoteRow) ([]creditRow, error) {
+	var ids, submissions []base.ID
 	for _, n := range notes {
 		ids = append(ids, n.Invoice)
 		if n.Submission != nil {

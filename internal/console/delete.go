@@ -7,8 +7,9 @@ import (
 	"slices"
 	"strconv"
 
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/page"
-	"quittance/internal/store"
 	"quittance/internal/view"
 )
 
@@ -20,15 +21,15 @@ func (req *request) deleteDraft() error {
 		return err
 	}
 	seen := req.Form.Get("version")
-	err = req.session.Tenant.DeleteInvoice(req.R.Context(), id,
+	err = invoices.Delete(req.R.Context(), req.session.Tenant, id,
 		func(version int64) bool { return strconv.FormatInt(version, 10) == seen })
 	var key string
 	switch {
 	case err == nil:
 		return req.Redirect(page.WithNotice("/invoices", "good.deleted"))
-	case errors.Is(err, store.ErrNotEditable):
+	case errors.Is(err, invoices.ErrNotEditable):
 		key = "bad.not_deletable"
-	case errors.Is(err, store.ErrVersion):
+	case errors.Is(err, invoices.ErrVersion):
 		key = "bad.changed"
 	default:
 		return err
@@ -49,14 +50,14 @@ type deletedPage struct {
 
 // respondDeleted responds with the page of a deleted draft, for links that are older than its deletion, or that there
 // is no such page.
-func (req *request) respondDeleted(id store.ID) error {
-	entries, err := view.Of(req.session.Tenant).Activity(req.R.Context(), []store.ID{id}, maxActivity)
+func (req *request) respondDeleted(id base.ID) error {
+	entries, err := view.Of(req.session.Tenant).Activity(req.R.Context(), []base.ID{id}, maxActivity)
 	if err != nil {
 		return err
 	}
-	n := slices.IndexFunc(entries, func(e store.AuditEntry) bool { return e.Act == "draft.delete" })
+	n := slices.IndexFunc(entries, func(e base.AuditEntry) bool { return e.Act == "draft.delete" })
 	if n < 0 {
-		return store.ErrNotFound
+		return base.ErrNotFound
 	}
 	p := deletedPage{Number: view.AuditEntry(entries[n]).Details["invoice_number"]}
 	if p.Activity, err = req.activityRows(req.R.Context(), entries); err != nil {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
 )
 
 // TestDeletedDraft checks that a link to a deleted draft, such as one in the activity, leads to a page that says when
@@ -37,7 +37,7 @@ func TestDeletedDraft(t *testing.T) {
 	if got := other.get(path); got.status != http.StatusNotFound || strings.Contains(got.body, "INV-1") {
 		t.Errorf("another company: %d", got.status)
 	}
-	if got := v.get("/invoices/" + store.ID{1}.String()); got.status != http.StatusNotFound {
+	if got := v.get("/invoices/" + base.ID{1}.String()); got.status != http.StatusNotFound {
 		t.Errorf("an invoice that never was: %d", got.status)
 	}
 }

@@ -11,8 +11,8 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/access"
+	"quittance/internal/ledger/events"
 	"quittance/internal/page"
-	"quittance/internal/store"
 	"quittance/internal/view"
 )
 
@@ -57,12 +57,12 @@ const (
 )
 
 // delivery reads the delivery that the path names.
-func (req *request) delivery() (store.Delivery, error) {
+func (req *request) delivery() (events.Delivery, error) {
 	id, err := req.ID("delivery")
 	if err != nil {
-		return store.Delivery{}, err
+		return events.Delivery{}, err
 	}
-	return req.session.Tenant.Delivery(req.R.Context(), id)
+	return events.FindDelivery(req.R.Context(), req.session.Tenant, id)
 }
 
 func (req *request) showDelivery() error {
@@ -74,7 +74,7 @@ func (req *request) showDelivery() error {
 }
 
 // respondDelivery responds with the page of a delivery and an optional notice.
-func (req *request) respondDelivery(status int, found store.Delivery, flash *page.Notice) error {
+func (req *request) respondDelivery(status int, found events.Delivery, flash *page.Notice) error {
 	p, err := req.deliveryPage(found)
 	if err != nil {
 		return err
@@ -98,16 +98,16 @@ func (req *request) respondDelivery(status int, found store.Delivery, flash *pag
 }
 
 // deliveryPage reads everything that belongs to a delivery.
-func (req *request) deliveryPage(found store.Delivery) (deliveryPage, error) {
+func (req *request) deliveryPage(found events.Delivery) (deliveryPage, error) {
 	ctx, tenant := req.R.Context(), req.session.Tenant
 	shown := view.DeliveryDetail(found)
 	p := deliveryPage{Delivery: shown.Delivery, MayManage: req.session.Permissions.Has(access.ManageWebhooks)}
-	subscription, err := tenant.Subscription(ctx, found.Subscription)
+	subscription, err := events.FindSubscription(ctx, tenant, found.Subscription)
 	if err != nil {
 		return p, err
 	}
 	p.Subscription = view.Subscription(subscription)
-	event, err := tenant.Event(ctx, found.Event)
+	event, err := events.Find(ctx, tenant, found.Event)
 	if err != nil {
 		return p, err
 	}
@@ -130,7 +130,7 @@ func (req *request) deliveryPage(found store.Delivery) (deliveryPage, error) {
 }
 
 // subjectOf reads the subject of an event.
-func subjectOf(event store.Event) (eventSubject, error) {
+func subjectOf(event events.Event) (eventSubject, error) {
 	envelope, err := event.Envelope()
 	if err != nil {
 		return eventSubject{}, err
@@ -162,9 +162,9 @@ func (req *request) redeliver() error {
 	if err != nil {
 		return err
 	}
-	again, err := req.session.Tenant.Redeliver(req.R.Context(), id)
-	if errors.Is(err, store.ErrInactive) {
-		found, err := req.session.Tenant.Delivery(req.R.Context(), id)
+	again, err := events.Redeliver(req.R.Context(), req.session.Tenant, id)
+	if errors.Is(err, events.ErrInactive) {
+		found, err := events.FindDelivery(req.R.Context(), req.session.Tenant, id)
 		if err != nil {
 			return err
 		}
@@ -182,7 +182,7 @@ func (req *request) downloadEvent() error {
 	if err != nil {
 		return err
 	}
-	event, err := req.session.Tenant.Event(req.R.Context(), found.Event)
+	event, err := events.Find(req.R.Context(), req.session.Tenant, found.Event)
 	if err != nil {
 		return err
 	}

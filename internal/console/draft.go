@@ -14,8 +14,9 @@ import (
 	"quittance/client/api"
 	"quittance/internal/access"
 	"quittance/internal/invoice"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/page"
-	"quittance/internal/store"
 	"quittance/internal/view"
 )
 
@@ -117,15 +118,15 @@ func (req *request) respondCopy(edit func(*draftForm, *draftPage) error) error {
 }
 
 // invoiceOfPath reads the invoice that the path identifies.
-func (req *request) invoiceOfPath() (store.Invoice, error) {
+func (req *request) invoiceOfPath() (invoices.Invoice, error) {
 	id, err := req.ID("invoice")
 	if err != nil {
-		return store.Invoice{}, err
+		return invoices.Invoice{}, err
 	}
 	if err := req.acquireForInvoice(id); err != nil {
-		return store.Invoice{}, err
+		return invoices.Invoice{}, err
 	}
-	return req.session.Tenant.Invoice(req.R.Context(), id)
+	return invoices.Find(req.R.Context(), req.session.Tenant, id)
 }
 
 // createDraft creates a draft from the form, or executes a button of the form.
@@ -196,12 +197,12 @@ func (req *request) editDraft() error {
 }
 
 // editable reports whether the API's PATCH would accept a change of the invoice.
-func editable(found store.Invoice, live []invoice.Credit) bool {
+func editable(found invoices.Invoice, live []invoice.Credit) bool {
 	return len(live) == 0 && (found.Submission == nil || found.Submission.Correctable())
 }
 
 // editPage returns the view model for editing a version of an invoice.
-func editPage(found store.Invoice, version int64) draftPage {
+func editPage(found invoices.Invoice, version int64) draftPage {
 	path := "/invoices/" + found.ID.String()
 	return draftPage{ID: found.ID.String(), Action: path + "/edit", Back: path, Saved: deref(found.Draft.InvoiceNumber),
 		Version: version, Rejected: api.Outcome(outcomeOf(found)).Rejected()}
@@ -241,7 +242,7 @@ func (req *request) changeDraft() error {
 	if err != nil {
 		return err
 	}
-	_, err = req.session.Tenant.UpdateInvoice(req.R.Context(), found.ID,
+	_, err = invoices.Update(req.R.Context(), req.session.Tenant, found.ID,
 		func(current int64) bool { return current == version }, func(current []byte) (api.Draft, error) {
 			if len(checked.faults)+len(p.Needs) > 0 {
 				return api.Draft{}, errFormFaults
@@ -274,7 +275,7 @@ func (req *request) changeDraft() error {
 }
 
 // respondUnsaved responds to an edit that did not apply to the stored version.
-func (req *request) respondUnsaved(checked checkedForm, id store.ID, submit bool) error {
+func (req *request) respondUnsaved(checked checkedForm, id base.ID, submit bool) error {
 	if submit {
 		if done, err := req.submitStale(&checked, id); done || err != nil {
 			return err
@@ -286,7 +287,7 @@ func (req *request) respondUnsaved(checked checkedForm, id store.ID, submit bool
 // respondStale responds to an edit of an outdated version. Nothing was stored. The page lists the fields in which the
 // stored invoice differs, and sending the form again overwrites them. If the invoice can no longer be changed, the
 // input can become a new draft.
-func (req *request) respondStale(checked checkedForm, id store.ID) error {
+func (req *request) respondStale(checked checkedForm, id base.ID) error {
 	found, live, err := req.creditedInvoice(id)
 	if err != nil {
 		return err

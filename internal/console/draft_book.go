@@ -6,7 +6,8 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/view"
 )
 
@@ -22,7 +23,7 @@ func (req *request) saveToBook(checked *checkedForm) (full bool, err error) {
 			err = req.saveItem(api.CatalogueItemOf(&checked.draft.Items[n], checked.draft.Currency))
 		}
 	}
-	if errors.Is(err, store.ErrLimit) {
+	if errors.Is(err, base.ErrLimit) {
 		return true, nil
 	}
 	return false, err
@@ -32,7 +33,7 @@ func (req *request) saveToBook(checked *checkedForm) (full bool, err error) {
 // or else in the one of the same name, or in a new one with the defaults of the draft. from is the identifier of the
 // former, or "".
 func (req *request) saveCustomer(draft *api.Draft, from string) error {
-	ctx, customers := req.R.Context(), req.session.Tenant.Customers()
+	ctx, customers := req.R.Context(), invoices.Customers(req.session.Tenant)
 	recipient := api.CustomerOf(draft)
 	same, err := req.customerOf(recipient.Name(), from)
 	if err != nil {
@@ -67,26 +68,26 @@ func updatedCustomer(recipient api.CustomerFields, kept *api.CustomerFields) api
 
 // customerOf returns the identifier of the customer with a name, or zero. The customer that the form was filled in from
 // has precedence.
-func (req *request) customerOf(name, from string) (store.ID, error) {
-	if id, err := store.ParseID(from); err == nil && !id.IsZero() {
-		chosen, err := req.session.Tenant.Customers().Entry(req.R.Context(), id)
-		if err == nil && store.BookKey(deref(chosen.Fields.RecipientName)) == store.BookKey(name) {
+func (req *request) customerOf(name, from string) (base.ID, error) {
+	if id, err := base.ParseID(from); err == nil && !id.IsZero() {
+		chosen, err := invoices.Customers(req.session.Tenant).Entry(req.R.Context(), id)
+		if err == nil && invoices.BookKey(deref(chosen.Fields.RecipientName)) == invoices.BookKey(name) {
 			return id, nil
 		}
-		if err != nil && !errors.Is(err, store.ErrNotFound) { // it may have been deleted meanwhile
-			return store.ID{}, err
+		if err != nil && !errors.Is(err, base.ErrNotFound) { // it may have been deleted meanwhile
+			return base.ID{}, err
 		}
 	}
 	named, err := view.Of(req.session.Tenant).CustomerNamed(req.R.Context(), name)
 	if err != nil || named == nil {
-		return store.ID{}, err
+		return base.ID{}, err
 	}
 	return named.ID, nil
 }
 
 // saveItem saves an item: in the one of the same name, or in a new one.
 func (req *request) saveItem(item api.CatalogueItemFields) error {
-	ctx, items := req.R.Context(), req.session.Tenant.Items()
+	ctx, items := req.R.Context(), invoices.Items(req.session.Tenant)
 	same, err := view.Of(req.session.Tenant).CatalogueItemNamed(ctx, deref(item.Name))
 	if err != nil {
 		return err

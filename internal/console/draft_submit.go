@@ -11,8 +11,9 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/access"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/page"
-	"quittance/internal/store"
 )
 
 // doSubmit is the button that saves a draft and submits it.
@@ -20,20 +21,20 @@ const doSubmit = "submit"
 
 // saveOnce creates the draft of a form, or returns the one that the same form with the same input has created already:
 // a repeated request, of a double click or a reload, creates no second draft.
-func (req *request) saveOnce(draft *api.Draft) (store.ID, error) {
+func (req *request) saveOnce(draft *api.Draft) (base.ID, error) {
 	key, sum, err := req.draftKey(draft)
 	if err != nil {
-		return store.ID{}, err
+		return base.ID{}, err
 	}
-	reply, _, err := req.session.Tenant.Idempotent(req.R.Context(), key, sum, formTTL,
-		func(ctx context.Context, tenant *store.Tenant) (store.IdempotentResponse, error) {
-			created, err := tenant.CreateInvoice(ctx, draft)
-			return store.IdempotentResponse{Status: http.StatusCreated, Body: []byte(created.ID.String())}, err
+	reply, _, err := invoices.Idempotent(req.R.Context(), req.session.Tenant, key, sum, formTTL,
+		func(ctx context.Context, tenant *base.Tenant) (invoices.IdempotentResponse, error) {
+			created, err := invoices.Create(ctx, tenant, draft)
+			return invoices.IdempotentResponse{Status: http.StatusCreated, Body: []byte(created.ID.String())}, err
 		})
 	if err != nil {
-		return store.ID{}, err
+		return base.ID{}, err
 	}
-	return store.ParseID(string(reply.Body))
+	return base.ParseID(string(reply.Body))
 }
 
 // savedBefore returns the identifier of the draft that the form has created already, or "".
@@ -42,7 +43,7 @@ func (req *request) savedBefore(draft *api.Draft) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	reply, err := req.session.Tenant.IdempotentResponse(req.R.Context(), key, sum)
+	reply, err := invoices.FindIdempotentResponse(req.R.Context(), req.session.Tenant, key, sum)
 	if err != nil || reply == nil {
 		return "", err
 	}
@@ -68,14 +69,14 @@ func (req *request) mayProceed(checked *checkedForm, p *draftPage) (submit bool,
 		return false, nil
 	}
 	if !req.session.Permissions.Has(access.Submit) {
-		return false, store.ErrForbidden
+		return false, base.ErrForbidden
 	}
 	p.Needs = checked.missing
 	number := deref(checked.draft.InvoiceNumber)
 	if number == "" {
 		return true, nil
 	}
-	holder, err := req.session.Tenant.NumberHolder(req.R.Context(), number)
+	holder, err := invoices.NumberHolder(req.R.Context(), req.session.Tenant, number)
 	if err != nil || holder.IsZero() || holder.String() == p.ID {
 		return true, err
 	}
@@ -88,7 +89,7 @@ func (req *request) mayProceed(checked *checkedForm, p *draftPage) (submit bool,
 
 // submitSaved submits a saved draft and shows the result on its page. The submission of an invoice that was submitted
 // before changes nothing.
-func (req *request) submitSaved(id store.ID) error {
+func (req *request) submitSaved(id base.ID) error {
 	path := "/invoices/" + id.String()
 	submitted, err := req.Submissions.Submit(req.R.Context(), req.session.Tenant, id)
 	if err == nil {
@@ -103,13 +104,13 @@ func (req *request) submitSaved(id store.ID) error {
 
 // errUnsaved reports that an edit did not apply to the stored version.
 func errUnsaved(err error) bool {
-	return errors.Is(err, store.ErrVersion) || errors.Is(err, store.ErrNotEditable)
+	return errors.Is(err, invoices.ErrVersion) || errors.Is(err, invoices.ErrNotEditable)
 }
 
 // submitStale answers a repeated request to save and submit: the stored invoice is what the form says, so it was saved
 // before, and perhaps submitted. done is false if it is something else.
-func (req *request) submitStale(checked *checkedForm, id store.ID) (done bool, err error) {
-	found, err := req.session.Tenant.Invoice(req.R.Context(), id)
+func (req *request) submitStale(checked *checkedForm, id base.ID) (done bool, err error) {
+	found, err := invoices.Find(req.R.Context(), req.session.Tenant, id)
 	if err != nil {
 		return false, err
 	}

@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/view"
 )
 
@@ -97,11 +98,11 @@ func (req *request) fillCustomer(form *draftForm) error {
 	if name == "" {
 		return nil
 	}
-	id, err := store.ParseID(name)
+	id, err := base.ParseID(name)
 	if err != nil || id.IsZero() {
-		return store.ErrNotFound
+		return base.ErrNotFound
 	}
-	customer, err := req.session.Tenant.Customers().Entry(req.R.Context(), id)
+	customer, err := invoices.Customers(req.session.Tenant).Entry(req.R.Context(), id)
 	if err != nil {
 		return err
 	}
@@ -194,9 +195,9 @@ func (req *request) warnUsedNumber(checked *checkedForm, id string) error {
 	if number == "" || checked.faults.Has("invoice_number") {
 		return nil
 	}
-	besides, err := store.ParseID(id)
+	besides, err := base.ParseID(id)
 	if err != nil {
-		besides = store.ID{} // the form is that of a new invoice
+		besides = base.ID{} // the form is that of a new invoice
 	}
 	used, err := view.Of(req.session.Tenant).NumberUse(req.R.Context(), number, besides)
 	if err == nil && !used.IsZero() {

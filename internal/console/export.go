@@ -9,7 +9,8 @@ import (
 	"quittance/client/api"
 	"quittance/internal/access"
 	"quittance/internal/export"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/events"
 	"quittance/internal/tabular"
 	"quittance/internal/view"
 )
@@ -200,7 +201,7 @@ func (req *request) exportDeliveries() error {
 	if err != nil {
 		return err
 	}
-	if _, err := req.session.Tenant.Subscription(req.R.Context(), id); err != nil {
+	if _, err := events.FindSubscription(req.R.Context(), req.session.Tenant, id); err != nil {
 		return err
 	}
 	filter := view.DeliveryFilter{Subscription: id}
@@ -230,7 +231,7 @@ func (req *request) exportAudit() error {
 	}
 	columns[0].Kind = tabular.Time
 	return req.sendExport(req.Exporter.Audit(req.session.Tenant, filters.query, columns,
-		func(entries []store.AuditEntry) [][]string {
+		func(entries []base.AuditEntry) [][]string {
 			var cells [][]string
 			for _, row := range auditRows(entries, authors) {
 				cells = append(cells, messages.auditRecord(&row))

@@ -8,13 +8,13 @@ import (
 	"testing"
 	"time"
 
-	"quittance/test/storetest"
+	"quittance/test/ledgertest"
 )
 
 // TestDeleteDraftPage checks that a draft can be deleted in the version that the user saw, and only if nothing refers
 // to it.
 func TestDeleteDraftPage(t *testing.T) {
-	for _, engine := range storetest.Engines() {
+	for _, engine := range ledgertest.Engines() {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			s := start(t, engine, true, time.Second)
@@ -71,7 +71,7 @@ func TestDeleteDraftPage(t *testing.T) {
 // TestLessCommonFields checks that the less common fields can be entered, survive an edit of other fields, and are
 // shown.
 func TestLessCommonFields(t *testing.T) {
-	s := start(t, storetest.Engines()[0], true, time.Second)
+	s := start(t, ledgertest.Engines()[0], true, time.Second)
 	v, token := s.loggedIn(t), s.token(t, s.email, s.password)
 	given := map[string]string{"external_id": "ERP-0815", "note": "Delivered\r\nin two parts",
 		"buyer_tax_id": "100200300400003", "buyer_legal_id": "CN-77", "buyer_legal_id_scheme": "TL",

@@ -7,13 +7,13 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/test/storetest"
+	"quittance/test/ledgertest"
 )
 
 // TestEditIsPatch checks that an edit is stored if the API's PATCH would store it. An outdated edit is rejected, keeps
 // the input and lists the differences. If the invoice can no longer be edited, the input can be saved as a new draft.
 func TestEditIsPatch(t *testing.T) {
-	for _, engine := range storetest.Engines() {
+	for _, engine := range ledgertest.Engines() {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			s := start(t, engine, true, time.Second)

@@ -7,13 +7,13 @@ import (
 	"testing"
 	"time"
 
-	"quittance/test/storetest"
+	"quittance/test/ledgertest"
 )
 
 // TestSaveAndSubmit checks that one request saves a draft and submits it, and that repeated ones, from a double click,
 // the back button or a reload, create no second draft and send nothing again.
 func TestSaveAndSubmit(t *testing.T) {
-	for _, engine := range storetest.Engines() {
+	for _, engine := range ledgertest.Engines() {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			s := start(t, engine, true, time.Millisecond)

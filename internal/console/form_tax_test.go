@@ -2,14 +2,14 @@ package console_test
 
 import (
 	"net/http"
+	"quittance/internal/ledger/invoices"
+	"quittance/test/kit"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
-
-	"quittance/test/kit"
 )
 
 // TestFormTax checks what the form says of a tax that contradicts its category, over a connection without a format:
@@ -123,7 +123,7 @@ func TestCreditNoteGate(t *testing.T) {
 	s := start(t, first(), true, time.Millisecond)
 	v := s.loggedIn(t)
 	id := s.submitted(t, s.token(t, s.email, s.password), "INV-1", "sandbox-accepted")
-	all, err := s.DB().Connections(t.Context(), nil)
+	all, err := invoices.Connections(t.Context(), s.DB(), nil)
 	kit.Must(t, err)
 	form := "/invoices/" + id + "/credit"
 	gated := func(want bool) {
@@ -149,7 +149,7 @@ func TestCreditNoteGate(t *testing.T) {
 	if next := controls(t, v.get(form).body); next.Get("credit_note_number") != "CN-010" {
 		t.Errorf("the next credit note has the number %q", next.Get("credit_note_number"))
 	}
-	_, err = s.DB().ConfirmCreditNotes(t.Context(), all[0].ID, "C-1", "M-1")
+	_, err = invoices.ConfirmCreditNotes(t.Context(), s.DB(), all[0].ID, "C-1", "M-1")
 	kit.Must(t, err)
 	gated(false)
 }

@@ -5,17 +5,17 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"quittance/client/api"
+	"quittance/internal/ledger/invoices"
+	"quittance/internal/view"
+	"quittance/test/kit"
+	"quittance/test/ledgertest"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"golang.org/x/net/html"
-
-	"quittance/client/api"
-	"quittance/internal/view"
-	"quittance/test/kit"
-	"quittance/test/storetest"
 )
 
 // controls returns the fields of a page's forms, as a browser would send them without a button.
@@ -210,7 +210,7 @@ func TestFormShowsTheFaultsOfTheAPI(t *testing.T) {
 // TestDecimalsKeepTheirDigits checks that numbers keep their digits from the form to the store and back, and that line
 // breaks are kept.
 func TestDecimalsKeepTheirDigits(t *testing.T) {
-	for _, engine := range storetest.Engines() {
+	for _, engine := range ledgertest.Engines() {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			s := start(t, engine, true, time.Millisecond)
@@ -445,7 +445,7 @@ func TestFormsOfOthers(t *testing.T) {
 	if got := other.send(note+"/void", nil, ""); got.status != http.StatusNotFound {
 		t.Errorf("void: %d", got.status)
 	}
-	live, _, err := s.tenant(t).CreditedInvoice(t.Context(), notes.Entries[0].Invoice)
+	live, _, err := invoices.CreditedInvoice(t.Context(), s.tenant(t), notes.Entries[0].Invoice)
 	kit.Must(t, err)
 	if live.ID != notes.Entries[0].Invoice {
 		t.Error("the draft is gone")

@@ -17,14 +17,15 @@ import (
 	"golang.org/x/net/html"
 
 	"quittance/client/api"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
 	"quittance/internal/service"
-	"quittance/internal/store"
 	"quittance/sandbox"
 	"quittance/test/accounttest"
 	"quittance/test/kit"
 	"quittance/test/kit/chromium"
+	"quittance/test/ledgertest"
 	"quittance/test/pgtest"
-	"quittance/test/storetest"
 )
 
 func TestMain(m *testing.M) { os.Exit(chromium.Run(func() int { return pgtest.Run(m) })) }
@@ -51,7 +52,7 @@ func startAt(t testing.TB, now func() time.Time, engine string, empty bool, pace
 		PollFirst: pace, PollMax: time.Second, ProviderTimeout: kit.Patience(), PurchaseInterval: time.Hour,
 		RetryFirst: 50 * time.Millisecond, RetryAttempts: 3, AttemptTimeout: kit.Patience(), PrintTimeout: 10 * time.Minute,
 		ImportTimeout: kit.Patience(), Grace: kit.Patience(), Version: "test", PasswordCost: accounttest.Cheap(), Log: log,
-		Database: storetest.Database(t, engine)}
+		Database: ledgertest.Database(t, engine)}
 	for _, edit := range edits {
 		edit(&config)
 	}
@@ -88,7 +89,7 @@ func startAt(t testing.TB, now func() time.Time, engine string, empty bool, pace
 // forEachEngine runs a test on every engine. Most tests of pages need only [first], because the SQL behind them has its
 // tests on both engines in packages view and store. These are the main ways of a user from the first page to the last.
 func forEachEngine(t *testing.T, test func(t *testing.T, engine string)) {
-	for _, engine := range storetest.Engines() {
+	for _, engine := range ledgertest.Engines() {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			test(t, engine)
@@ -97,12 +98,12 @@ func forEachEngine(t *testing.T, test func(t *testing.T, engine string)) {
 }
 
 // first returns the engine of tests that do not depend on it.
-func first() string { return storetest.Engines()[0] }
+func first() string { return ledgertest.Engines()[0] }
 
 // tenant returns the tenant of the sandbox.
-func (s *system) tenant(t testing.TB) *store.Tenant {
+func (s *system) tenant(t testing.TB) *base.Tenant {
 	t.Helper()
-	id, err := store.ParseID(s.Info.AccountID)
+	id, err := base.ParseID(s.Info.AccountID)
 	kit.Must(t, err)
 	tenant, err := s.DB().Tenant(t.Context(), id)
 	kit.Must(t, err)
@@ -110,11 +111,11 @@ func (s *system) tenant(t testing.TB) *store.Tenant {
 }
 
 // company creates another account with a user.
-func (s *system) company(t testing.TB, email, password string) store.Account {
+func (s *system) company(t testing.TB, email, password string) base.Account {
 	t.Helper()
 	hash, err := accounttest.Cheap().Hash(password)
 	kit.Must(t, err)
-	made, err := s.DB().CreateAccount(t.Context(), "Another LLC", store.NewUser{Email: email, Name: "Another",
+	made, err := identity.CreateAccount(t.Context(), s.DB(), "Another LLC", identity.NewUser{Email: email, Name: "Another",
 		PasswordHash: hash, Proved: true})
 	kit.Must(t, err)
 	return made
@@ -300,7 +301,7 @@ func textOf(node *html.Node) string {
 	return out.String()
 }
 
-// sentDocument returns a draft as the document of a submission, for [store.Intent].
+// sentDocument returns a draft as the document of a submission, for [invoices.Intent].
 func sentDocument(draft *api.Draft) ([]byte, api.Faults, error) {
 	text, err := json.Marshal(map[string]any{"invoice": draft})
 	return text, nil, err

@@ -9,8 +9,9 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/invoice"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/page"
-	"quittance/internal/store"
 	"quittance/internal/view"
 )
 
@@ -120,7 +121,8 @@ func (req *request) announcement(outcome string, states timeline) (string, error
 
 // history reads a page of the history of an invoice or a credit note with this current submission, which is nil for a
 // draft.
-func (req *request) history(ctx context.Context, of view.History, current *store.Submission) (documentHistory, error) {
+func (req *request) history(ctx context.Context, of view.History,
+	current *invoices.Submission) (documentHistory, error) {
 	p := documentHistory{History: req.Paging()}
 	p.History.PerPage = page.MaxPerPage
 	submissions, evidence, err := view.Of(req.session.Tenant).History(ctx, of, p.History.Page, p.History.PerPage)
@@ -128,7 +130,7 @@ func (req *request) history(ctx context.Context, of view.History, current *store
 		return p, err
 	}
 	p.History.Total = max(submissions.Total, evidence.Total)
-	var resources []store.ID
+	var resources []base.ID
 	for _, s := range submissions.Entries {
 		p.Submissions = append(p.Submissions, submissionRow{SubmissionRecord: view.SubmissionRecord(s),
 			States: stateViews(s.States)})
@@ -159,9 +161,9 @@ const maxRead = 40
 
 // showEvidence adds the retained responses, with the messages in the newest of them. It reads their bodies in one
 // query. Withheld bodies stay sealed.
-func (req *request) showEvidence(ctx context.Context, p *documentHistory, current *store.Submission,
-	evidence []store.Evidence) error {
-	var ids []store.ID
+func (req *request) showEvidence(ctx context.Context, p *documentHistory, current *invoices.Submission,
+	evidence []invoices.Evidence) error {
+	var ids []base.ID
 	for _, e := range evidence[max(0, len(evidence)-maxRead):] {
 		ids = append(ids, e.ID)
 	}

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/net/html"
 
 	"quittance/client/api"
-	"quittance/internal/store"
+	"quittance/internal/ledger/invoices"
 	"quittance/test/kit"
 )
 
@@ -22,16 +22,16 @@ func TestInvoiceHistoryIsPaged(t *testing.T) {
 	const responses = 130
 	s := start(t, first(), true, time.Second)
 	v := s.loggedIn(t)
-	created, err := s.tenant(t).CreateInvoice(t.Context(), draft("INV-1", "1"))
+	created, err := invoices.Create(t.Context(), s.tenant(t), draft("INV-1", "1"))
 	kit.Must(t, err)
-	call, _, err := s.tenant(t).BeginSubmission(t.Context(), created.ID,
-		store.Intent{Environment: "sandbox", LeaseDuration: time.Hour,
-			Render: func(source store.Source) ([]byte, api.Faults, error) { return sentDocument(source.Draft) }})
+	call, _, err := invoices.BeginSubmission(t.Context(), s.tenant(t), created.ID,
+		invoices.Intent{Environment: "sandbox", LeaseDuration: time.Hour,
+			Render: func(source invoices.Source) ([]byte, api.Faults, error) { return sentDocument(source.Draft) }})
 	kit.Must(t, err)
 	for n := range responses {
-		_, err := call.Record(t.Context(), func(s store.Submission, _ bool, _ time.Time) (store.Decision, error) {
-			return store.Decision{Outcome: api.OutcomeAcknowledged, States: s.States, Responded: true,
-				Evidence: &store.NewEvidence{Call: "status", HTTPStatus: http.StatusOK, MediaType: "application/json",
+		_, err := call.Record(t.Context(), func(s invoices.Submission, _ bool, _ time.Time) (invoices.Decision, error) {
+			return invoices.Decision{Outcome: api.OutcomeAcknowledged, States: s.States, Responded: true,
+				Evidence: &invoices.NewEvidence{Call: "status", HTTPStatus: http.StatusOK, MediaType: "application/json",
 					Body: fmt.Append(nil, n), StateValues: map[string]string{}}}, nil
 		})
 		kit.Must(t, err)
@@ -68,7 +68,7 @@ func TestAccountShowsQuotas(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Second)
 	v := s.loggedIn(t)
-	_, err := s.tenant(t).CreateInvoice(t.Context(), draft("INV-1", "1"))
+	_, err := invoices.Create(t.Context(), s.tenant(t), draft("INV-1", "1"))
 	kit.Must(t, err)
 	var account api.Account
 	token := s.token(t, s.email, s.password)

@@ -14,7 +14,9 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/invoice"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
+	"quittance/internal/ledger/invoices"
 	"quittance/test/kit"
 )
 
@@ -90,9 +92,9 @@ func shapes(t *testing.T, s *system, v *visitor, token, text string) map[string]
 		}
 	}
 	s.report(t, sent.ID, text)
-	id, err := store.ParseID(s.Info.AccountID)
+	id, err := base.ParseID(s.Info.AccountID)
 	kit.Must(t, err)
-	kit.Must(t, s.DB().SetProfile(t.Context(), id, api.Profile{LegalName: &text, Street: &text, City: &text,
+	kit.Must(t, identity.SetProfile(t.Context(), s.DB(), id, api.Profile{LegalName: &text, Street: &text, City: &text,
 		Subdivision: &text, Country: &text, EndpointScheme: &text, EndpointID: &text, TaxRegistrationNumber: &text,
 		LegalRegistration: &text, LegalRegistrationType: &text, LegalRegistrationAuthority: &text, PayeeAccount: &text,
 		BuyerReference: &text}))
@@ -128,17 +130,17 @@ func shapes(t *testing.T, s *system, v *visitor, token, text string) map[string]
 // whose body is the text as well.
 func (s *system) report(t testing.TB, invoiceID, text string) {
 	t.Helper()
-	id, err := store.ParseID(invoiceID)
+	id, err := base.ParseID(invoiceID)
 	kit.Must(t, err)
 	reference := fmt.Sprintf("%s %s", text, invoiceID)
-	call, _, err := s.tenant(t).BeginSubmission(t.Context(), id,
-		store.Intent{Environment: "sandbox", LeaseDuration: time.Hour,
-			Render: func(source store.Source) ([]byte, api.Faults, error) {
+	call, _, err := invoices.BeginSubmission(t.Context(), s.tenant(t), id,
+		invoices.Intent{Environment: "sandbox", LeaseDuration: time.Hour,
+			Render: func(source invoices.Source) ([]byte, api.Faults, error) {
 				number := reference[len(reference)-36:] // numbers of submissions are given once
 				source.Draft.InvoiceNumber = &number
 				return sentDocument(source.Draft)
 			}})
-	if duplicate, ok := err.(*store.DuplicateNumberError); ok { //nolint:errorlint // as it is returned
+	if duplicate, ok := err.(*invoices.DuplicateNumberError); ok { //nolint:errorlint // as it is returned
 		t.Fatalf("%q is already submitted: %v", text, duplicate)
 	}
 	kit.Must(t, err)
@@ -148,8 +150,8 @@ func (s *system) report(t testing.TB, invoiceID, text string) {
 	}
 	body, err := json.Marshal(map[string]any{"messages": []map[string]string{{"code": text, "text": text}}})
 	kit.Must(t, err)
-	_, err = call.Record(t.Context(), func(store.Submission, bool, time.Time) (store.Decision, error) {
-		return store.Decision{Evidence: &store.NewEvidence{Call: "submit", HTTPStatus: 200, MediaType: text, Body: body,
+	_, err = call.Record(t.Context(), func(invoices.Submission, bool, time.Time) (invoices.Decision, error) {
+		return invoices.Decision{Evidence: &invoices.NewEvidence{Call: "submit", HTTPStatus: 200, MediaType: text, Body: body,
 			StateValues: carried},
 			Responded: true, LastStatus: 200, Outcome: api.OutcomeAcknowledged, ProviderReference: &reference,
 			Sequence: new(int64(1)), States: invoice.RestoreStates(words), WriteStates: invoice.Dimensions[:],

@@ -10,7 +10,9 @@ import (
 	"golang.org/x/net/html"
 
 	"quittance/client/api"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/events"
+	"quittance/internal/ledger/incoming"
 	"quittance/internal/view"
 	"quittance/test/kit"
 )
@@ -43,7 +45,7 @@ func (s *system) webhookShapes(t *testing.T, v *visitor, l *listener, text strin
 	l.become(http.StatusBadRequest, text, nil)
 	id := s.subscription(t, l.url, text, api.EventIncomingReceived)
 	for _, body := range []string{"1", "2"} {
-		s.purchase(t, text, func(d *store.NewIncoming) {
+		s.purchase(t, text, func(d *incoming.NewIncoming) {
 			d.DocumentType, d.InvoiceNumber, d.SupplierName, d.SupplierNetworkID, d.MediaType, d.Body = &text, &text, &text,
 				&text, text, []byte(text+body)
 			if body == "2" { // the fields that are shown as changed
@@ -86,9 +88,9 @@ func (s *system) webhookShapes(t *testing.T, v *visitor, l *listener, text strin
 			t.Errorf("%q: %s contains %q", text, field, held[field])
 		}
 	}
-	sid, err := store.ParseID(id)
+	sid, err := base.ParseID(id)
 	kit.Must(t, err)
-	_, err = s.tenant(t).DeactivateSubscription(t.Context(), sid) // at most twenty may be active
+	_, err = events.DeactivateSubscription(t.Context(), s.tenant(t), sid) // at most twenty may be active
 	kit.Must(t, err)
 	return out
 }

@@ -16,9 +16,10 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/access"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/page"
 	"quittance/internal/problem"
-	"quittance/internal/store"
 	"quittance/internal/tabular"
 	"quittance/internal/view"
 )
@@ -121,7 +122,7 @@ func (req *request) upload() error {
 	case len(req.file.Body) > tabular.MaxBytes:
 		return errUpload
 	}
-	key, err := req.session.Tenant.StoreUpload(req.R.Context(), req.file, req.session.User, uploadTTL)
+	key, err := invoices.StoreUpload(req.R.Context(), req.session.Tenant, req.file, req.session.User, uploadTTL)
 	if err != nil {
 		return err
 	}
@@ -131,7 +132,7 @@ func (req *request) upload() error {
 // uploaded is a stored file that was read.
 type uploaded struct {
 	*view.ImportFile
-	key  store.UploadKey
+	key  invoices.UploadKey
 	name string
 }
 
@@ -144,8 +145,8 @@ func (req *request) readUploaded() (file uploaded, end func(), err error) {
 	if end, err = req.Importer.Turn(req.R.Context(), req.session.Account.ID); err != nil {
 		return uploaded{}, nil, err
 	}
-	file.key = store.UploadKey{User: req.session.User, ID: id}
-	stored, err := req.session.Tenant.Upload(req.R.Context(), file.key)
+	file.key = invoices.UploadKey{User: req.session.User, ID: id}
+	stored, err := invoices.FindUpload(req.R.Context(), req.session.Tenant, file.key)
 	if err == nil {
 		file.name = stored.Name
 		file.ImportFile, err = req.Importer.Read(req.R.Context(), stored.Body, "", req.words.readCell)
@@ -159,7 +160,7 @@ func (req *request) readUploaded() (file uploaded, end func(), err error) {
 
 // uploadProblem maps the error about a file that is gone to a page that says what to do.
 func uploadProblem(err error) error {
-	if errors.Is(err, store.ErrNotFound) {
+	if errors.Is(err, base.ErrNotFound) {
 		return errUploadGone.Because(err)
 	}
 	return err
@@ -279,7 +280,7 @@ func (req *request) confirmImport() error {
 	if len(file.Faults) > 0 {
 		return req.Redirect(importPath + "/" + file.key.ID.String())
 	}
-	if _, err := req.session.Tenant.ImportDrafts(req.R.Context(), file.Payloads(), file.Source(file.key)); err != nil {
+	if _, err := invoices.Import(req.R.Context(), req.session.Tenant, file.Payloads(), file.Source(file.key)); err != nil {
 		return uploadProblem(err)
 	}
 	return req.Redirect(page.WithNotice("/invoices", "good.imported"))

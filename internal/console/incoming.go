@@ -10,8 +10,9 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/access"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/incoming"
 	"quittance/internal/page"
-	"quittance/internal/store"
 	"quittance/internal/view"
 )
 
@@ -107,8 +108,8 @@ func (req *request) listIncoming() error {
 }
 
 // incomingRows returns the rows of a page. It reads the deliveries of all of them in one query.
-func (req *request) incomingRows(invoices []store.Incoming) ([]incomingRow, error) {
-	ids := make([]store.ID, len(invoices))
+func (req *request) incomingRows(invoices []incoming.Incoming) ([]incomingRow, error) {
+	ids := make([]base.ID, len(invoices))
 	for n, i := range invoices {
 		ids[n] = i.ID
 	}
@@ -139,7 +140,7 @@ const (
 )
 
 // receptionOf returns the reception of a revision.
-func receptionOf(r *store.Revision, unreadable bool) string {
+func receptionOf(r *incoming.Revision, unreadable bool) string {
 	switch {
 	case r.Withheld:
 		return receptionWithheld
@@ -225,7 +226,7 @@ func (req *request) showIncoming() error {
 	if err != nil {
 		return err
 	}
-	found, err := req.session.Tenant.IncomingInvoice(req.R.Context(), id)
+	found, err := incoming.Find(req.R.Context(), req.session.Tenant, id)
 	if err != nil {
 		return err
 	}
@@ -253,7 +254,7 @@ func (req *request) showIncoming() error {
 }
 
 // incomingInvoicePage reads everything that belongs to an incoming e-invoice.
-func (req *request) incomingInvoicePage(found store.Incoming) (incomingInvoicePage, error) {
+func (req *request) incomingInvoicePage(found incoming.Incoming) (incomingInvoicePage, error) {
 	ctx, tenant := req.R.Context(), req.session.Tenant
 	p := incomingInvoicePage{IncomingInvoice: view.IncomingInvoice(found)}
 	revisions, err := req.addRevisions(&p, found)
@@ -267,7 +268,7 @@ func (req *request) incomingInvoicePage(found store.Incoming) (incomingInvoicePa
 	if p.Overall, err = req.words.messages.incomingPill(p.Reception); err != nil {
 		return p, err
 	}
-	events, err := view.Of(tenant).ResourceEvents(ctx, []store.ID{found.ID}, maxEvents)
+	events, err := view.Of(tenant).ResourceEvents(ctx, []base.ID{found.ID}, maxEvents)
 	if err != nil {
 		return p, err
 	}
@@ -297,10 +298,10 @@ func (p incomingInvoicePage) activitySubjects() []string {
 }
 
 // addRevisions adds the newest revisions to the page, and returns them, oldest first.
-func (req *request) addRevisions(p *incomingInvoicePage, found store.Incoming) ([]store.Revision, error) {
+func (req *request) addRevisions(p *incomingInvoicePage, found incoming.Incoming) ([]incoming.Revision, error) {
 	latest := int(found.Revision.Revision)
 	// Read the last two pages of the revisions: together they have at least maxRevisions, if there are as many.
-	var revisions []store.Revision
+	var revisions []incoming.Revision
 	last := (latest + maxRevisions - 1) / maxRevisions
 	for page := max(1, last-1); page <= last; page++ {
 		read, err := view.Of(req.session.Tenant).Revisions(req.R.Context(), found.ID, page, maxRevisions)
@@ -324,7 +325,7 @@ func (req *request) addRevisions(p *incomingInvoicePage, found store.Incoming) (
 }
 
 // revision returns the revision that the path names, without its document, and the size of that.
-func (req *request) revision() (found store.Revision, size int64, err error) {
+func (req *request) revision() (found incoming.Revision, size int64, err error) {
 	id, err := req.ID("incoming")
 	if err != nil {
 		return found, 0, err
@@ -332,9 +333,9 @@ func (req *request) revision() (found store.Revision, size int64, err error) {
 	text := req.Values["revision"]
 	number, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || strconv.FormatInt(number, 10) != text { // only the canonical form of a number is valid
-		return found, 0, store.ErrNotFound
+		return found, 0, base.ErrNotFound
 	}
-	return req.session.Tenant.RevisionSize(req.R.Context(), id, number)
+	return incoming.RevisionSize(req.R.Context(), req.session.Tenant, id, number)
 }
 
 // downloadDocument responds with the retained bytes of a revision, as an attachment.
@@ -351,7 +352,7 @@ func (req *request) downloadDocument() error {
 	if err := req.reserve(int(size)); err != nil {
 		return err
 	}
-	if r, err = req.session.Tenant.RevisionDocument(req.R.Context(), r.Incoming, r.Revision); err != nil {
+	if r, err = incoming.RevisionDocument(req.R.Context(), req.session.Tenant, r.Incoming, r.Revision); err != nil {
 		return err
 	}
 	return req.attachment(fmt.Sprintf("incoming-%s-%d%s", r.Incoming, r.Revision, extension(r.MediaType)), r.Body)

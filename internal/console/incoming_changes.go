@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"quittance/client/api"
+	"quittance/internal/ledger/incoming"
 	"quittance/internal/page"
-	"quittance/internal/store"
 )
 
 // fieldValue is a value of a document for people, or "" when absent. Field is its key in the c.
@@ -37,7 +37,7 @@ func changedValues(before, after []fieldValue) []changedValue {
 }
 
 // metadataValues returns the values of the provider's metadata.
-func (c catalogue) metadataValues(r *store.Revision) []fieldValue {
+func (c catalogue) metadataValues(r *incoming.Revision) []fieldValue {
 	return []fieldValue{
 		{"document_type", deref(r.DocumentType)}, {"invoice_number", deref(r.InvoiceNumber)},
 		{"supplier_name", deref(r.SupplierName)}, {"supplier_network_id", deref(r.SupplierNetworkID)},

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"quittance/client/api"
+	"quittance/internal/ledger/incoming"
 	"quittance/internal/page"
-	"quittance/internal/store"
 	"quittance/internal/view"
 )
 
@@ -65,7 +65,7 @@ const (
 
 // readDocuments adds what the document of the latest revision says, or why it cannot be read, and how it differs from
 // the one before. The revisions are the newest ones, oldest first.
-func (req *request) readDocuments(p *incomingInvoicePage, revisions []store.Revision) error {
+func (req *request) readDocuments(p *incomingInvoicePage, revisions []incoming.Revision) error {
 	newest := revisions[max(0, len(revisions)-2):]
 	p.Every = incomingPollInterval
 	bytes := 0
@@ -75,7 +75,7 @@ func (req *request) readDocuments(p *incomingInvoicePage, revisions []store.Revi
 			p.Every = slowPollInterval
 		}
 	}
-	if slices.ContainsFunc(newest, func(r store.Revision) bool { return r.Size != nil && *r.Size >= largeDocument }) {
+	if slices.ContainsFunc(newest, func(r incoming.Revision) bool { return r.Size != nil && *r.Size >= largeDocument }) {
 		if err := req.acquireLargePage(largeLines, bytes, 1); err != nil {
 			return err
 		}

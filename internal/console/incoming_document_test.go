@@ -12,7 +12,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"quittance/internal/store"
+	"quittance/internal/ledger/incoming"
 	"quittance/internal/view"
 	"quittance/test/kit"
 	"quittance/test/kit/chromium"
@@ -74,12 +74,12 @@ func TestReceivedDocument(t *testing.T) {
 	if strings.Contains(page.body, "disagreements") || strings.Contains(page.body, "unreadable") {
 		t.Error("the page of a correct document has a warning")
 	}
-	body := func(text string) func(*store.NewIncoming) {
-		return func(d *store.NewIncoming) { d.Body = []byte(text) }
+	body := func(text string) func(*incoming.NewIncoming) {
+		return func(d *incoming.NewIncoming) { d.Body = []byte(text) }
 	}
 	s.purchase(t, "disagrees", body(string(received(t, "plain"))))
 	s.purchase(t, "doctype", body("<!DOCTYPE x>"+string(received(t, "plain"))))
-	s.purchase(t, "withheld", func(d *store.NewIncoming) { d.Body, d.Withheld = received(t, "plain"), true })
+	s.purchase(t, "withheld", func(d *incoming.NewIncoming) { d.Body, d.Withheld = received(t, "plain"), true })
 	s.purchase(t, "long", body(strings.Replace(string(received(t, "plain")),
 		"</Invoice>", strings.Repeat("<cac:InvoiceLine/>", 300)+"</Invoice>", 1)))
 	for document, want := range map[string][]string{
@@ -145,7 +145,7 @@ func TestHostileDocuments(t *testing.T) {
 	want := ""
 	for n, text := range append([]string{"plain"}, hostile...) {
 		id := fmt.Sprintf("document-%d", n)
-		s.purchase(t, id, func(d *store.NewIncoming) { d.Body = received(t, text) })
+		s.purchase(t, id, func(d *incoming.NewIncoming) { d.Body = received(t, text) })
 		got := v.get(s.incomingPath(t, id))
 		root := parse(t, got.body)
 		if got.status != http.StatusOK || !strings.Contains(got.body, `id="received"`) {
@@ -187,11 +187,11 @@ func TestReceivedDocumentRenders(t *testing.T) {
 			"credit": "credit-note.xml"} {
 			document, err := os.ReadFile("../ubl/testdata/" + file)
 			kit.Must(t, err)
-			s.purchase(t, name, func(d *store.NewIncoming) { d.Body = document })
+			s.purchase(t, name, func(d *incoming.NewIncoming) { d.Body = document })
 			b.open(s.incomingPath(t, name))
 			b.inspect("incoming-" + name)
 		}
-		s.purchase(t, "hostile", func(d *store.NewIncoming) {
+		s.purchase(t, "hostile", func(d *incoming.NewIncoming) {
 			d.Body = received(t, strings.Repeat("الفاتورة \u202eevil ", 20)+strings.Repeat("W", 200))
 		})
 		b.open(s.incomingPath(t, "hostile"))
@@ -206,13 +206,13 @@ func TestReceivedDocumentRenders(t *testing.T) {
 }
 
 // undisplayed are documents that cannot be shown, for each reason.
-var undisplayed = map[string]func(*store.NewIncoming){
-	"unreadable": func(d *store.NewIncoming) { d.Body = []byte("%PDF-1.7") },
-	"withheld":   func(d *store.NewIncoming) { d.Withheld = true },
-	"large": func(d *store.NewIncoming) {
+var undisplayed = map[string]func(*incoming.NewIncoming){
+	"unreadable": func(d *incoming.NewIncoming) { d.Body = []byte("%PDF-1.7") },
+	"withheld":   func(d *incoming.NewIncoming) { d.Withheld = true },
+	"large": func(d *incoming.NewIncoming) {
 		d.Body, d.Retained, d.SHA256, d.Size = nil, false, &[32]byte{7}, new(int64(1<<30))
 	},
-	"incomplete": func(d *store.NewIncoming) { d.Body, d.Retained, d.SHA256, d.Size = nil, false, &[32]byte{7}, nil },
+	"incomplete": func(d *incoming.NewIncoming) { d.Body, d.Retained, d.SHA256, d.Size = nil, false, &[32]byte{7}, nil },
 }
 
 // TestChangedDocument checks that the page says what the newest revision changed in the documents: the figures side by
@@ -240,15 +240,15 @@ func TestChangedDocument(t *testing.T) {
 	if !account.Match(document) {
 		t.Fatal("the document has no account")
 	}
-	s.purchase(t, "forged", func(d *store.NewIncoming) { d.Body = document })
-	s.purchase(t, "forged", func(d *store.NewIncoming) {
+	s.purchase(t, "forged", func(d *incoming.NewIncoming) { d.Body = document })
+	s.purchase(t, "forged", func(d *incoming.NewIncoming) {
 		d.Body = account.ReplaceAll(document, []byte("${1}AE000000000000000000099"))
 	})
 	if page := v.get(s.incomingPath(t, "forged")).body; !strings.Contains(page,
 		`<th scope="row">Account to pay to</th>`) || !strings.Contains(page, "<b><bdi>AE000000000000000000099</bdi></b>") {
 		t.Error("the page of a document with another account does not say so")
 	}
-	s.purchase(t, "forged", func(d *store.NewIncoming) {
+	s.purchase(t, "forged", func(d *incoming.NewIncoming) {
 		d.Body, d.SupplierName = []byte("%PDF-1.7"),
 			new("Another Supplier")
 	})

@@ -10,7 +10,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"quittance/internal/store"
+	"quittance/internal/ledger/incoming"
 	"quittance/internal/view"
 	"quittance/test/kit"
 	"quittance/test/kit/chromium"
@@ -29,14 +29,14 @@ func TestIncoming(t *testing.T) {
 	for n := range 12 {
 		s.purchase(t, fmt.Sprintf("doc-%02d", n), nil)
 	}
-	s.purchase(t, "doc-00", func(d *store.NewIncoming) {
+	s.purchase(t, "doc-00", func(d *incoming.NewIncoming) {
 		d.Body, d.SupplierName, d.DueDate, d.ClaimedSHA256 = []byte("<html><script>alert(1)</script>"),
 			new("Other Supplies LLC"), nil, new(strings.Repeat("0", 64))
 	})
-	s.purchase(t, "large", func(d *store.NewIncoming) {
+	s.purchase(t, "large", func(d *incoming.NewIncoming) {
 		d.Body, d.Retained, d.SHA256, d.Size = nil, false, &[32]byte{7}, new(int64(1<<30))
 	})
-	s.purchase(t, "echo", func(d *store.NewIncoming) { d.Withheld = true })
+	s.purchase(t, "echo", func(d *incoming.NewIncoming) { d.Withheld = true })
 	for path, want := range map[string]string{"/incoming?per=5&page=2": "6 to 10 of 14",
 		"/incoming?q=OTHER+supp": "1 to 1 of 1", "/incoming?q=doc-0&per=3": "1 to 3 of 10",
 		"/incoming?q=nothing": "No incoming e-invoices match",
@@ -114,7 +114,7 @@ func TestIncomingLive(t *testing.T) {
 		b.until(`document.querySelectorAll("a.row").length === 5`)
 		b.show(appearance{width: 1280})
 		same := b.markPage()
-		s.purchase(t, "live", func(d *store.NewIncoming) { d.SupplierName = new("Live & Söhne “GmbH”") })
+		s.purchase(t, "live", func(d *incoming.NewIncoming) { d.SupplierName = new("Live & Söhne “GmbH”") })
 		b.until(`document.querySelectorAll("a.row").length === 6`)
 		same()
 		b.fill("#q", "söhne")
@@ -125,10 +125,10 @@ func TestIncomingLive(t *testing.T) {
 		b.click("#tab-revisions")
 		b.until(`document.querySelector("#revision-1")`)
 		same = b.markPage()
-		s.purchase(t, "live", func(d *store.NewIncoming) {
+		s.purchase(t, "live", func(d *incoming.NewIncoming) {
 			d.SupplierName, d.Body = new("Live & Söhne “GmbH”"), []byte("<Invoice><!-- 2 --></Invoice>")
 		})
-		s.purchase(t, "live", func(d *store.NewIncoming) {
+		s.purchase(t, "live", func(d *incoming.NewIncoming) {
 			d.SupplierName, d.Body = new("הספק"), []byte("<Invoice><!-- 3 --></Invoice>")
 		})
 		b.until(

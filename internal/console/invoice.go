@@ -15,8 +15,9 @@ import (
 	"quittance/client/api"
 	"quittance/internal/access"
 	"quittance/internal/invoice"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/page"
-	"quittance/internal/store"
 	"quittance/internal/submission"
 	"quittance/internal/view"
 )
@@ -142,19 +143,19 @@ func (req *request) showInvoice() error {
 		return err
 	}
 	err = req.respondInvoice(http.StatusOK, id, nil)
-	if errors.Is(err, store.ErrNotFound) && !req.IsFragment() {
+	if errors.Is(err, base.ErrNotFound) && !req.IsFragment() {
 		return req.respondDeleted(id)
 	}
 	return err
 }
 
 // respondInvoice responds with the page of an invoice and an optional notice.
-func (req *request) respondInvoice(status int, id store.ID, flash *page.Notice) error {
+func (req *request) respondInvoice(status int, id base.ID, flash *page.Notice) error {
 	ctx := req.R.Context()
 	if err := req.acquireForInvoice(id); err != nil {
 		return err
 	}
-	found, err := req.session.Tenant.Invoice(ctx, id)
+	found, err := invoices.Find(ctx, req.session.Tenant, id)
 	if err != nil {
 		return err
 	}
@@ -179,7 +180,7 @@ func (req *request) respondInvoice(status int, id store.ID, flash *page.Notice) 
 }
 
 // invoicePage reads everything that belongs to an invoice, with one query for each kind of record.
-func (req *request) invoicePage(ctx context.Context, found store.Invoice) (invoicePage, error) {
+func (req *request) invoicePage(ctx context.Context, found invoices.Invoice) (invoicePage, error) {
 	tenant := req.session.Tenant
 	p := invoicePage{ID: found.ID.String(), CreditNotes: req.session.Account.CreditNotes, Version: found.Version,
 		Invoice: view.Invoice(found, req.seller()), Outcome: outcomeOf(found), Seller: req.profile(),
@@ -241,7 +242,7 @@ func (req *request) submit() error {
 }
 
 // submittedKey returns the key of the notice about a submission.
-func submittedKey(s *store.Submission) string {
+func submittedKey(s *invoices.Submission) string {
 	if s == nil || s.Outcome == api.OutcomeUnknown || s.Outcome == api.OutcomeInProgress {
 		return "good.unknown"
 	}
@@ -249,7 +250,7 @@ func submittedKey(s *store.Submission) string {
 }
 
 // respondSubmitError responds to a rejected submission with the page of the invoice.
-func (req *request) respondSubmitError(id store.ID, err error) error {
+func (req *request) respondSubmitError(id base.ID, err error) error {
 	status, flash, err := req.submitError(err)
 	if err != nil {
 		return err
@@ -259,7 +260,7 @@ func (req *request) respondSubmitError(id store.ID, err error) error {
 
 // submitError returns the status and the notice for an error of a submission, or the error if it has none.
 func (req *request) submitError(err error) (status int, flash *page.Notice, _ error) {
-	duplicate, isDuplicate := errors.AsType[*store.DuplicateNumberError](err)
+	duplicate, isDuplicate := errors.AsType[*invoices.DuplicateNumberError](err)
 	key, status, err := submitErrorKey(err)
 	if err != nil {
 		return 0, nil, err
@@ -279,8 +280,8 @@ func (req *request) submitError(err error) (status int, flash *page.Notice, _ er
 // submitErrorKey returns the key of the notice and the status for an error of a submission, or the error if it has
 // none.
 func submitErrorKey(err error) (key string, status int, _ error) {
-	_, incomplete := errors.AsType[*store.IncompleteError](err)
-	duplicate, isDuplicate := errors.AsType[*store.DuplicateNumberError](err)
+	_, incomplete := errors.AsType[*invoices.IncompleteError](err)
+	duplicate, isDuplicate := errors.AsType[*invoices.DuplicateNumberError](err)
 	switch {
 	case incomplete:
 		return "bad.incomplete", http.StatusUnprocessableEntity, nil
@@ -288,17 +289,17 @@ func submitErrorKey(err error) (key string, status int, _ error) {
 		return "bad.duplicate_credit", http.StatusConflict, nil
 	case isDuplicate:
 		return "bad.duplicate", http.StatusConflict, nil
-	case errors.Is(err, store.ErrCreditNotesDisabled):
+	case errors.Is(err, invoices.ErrCreditNotesDisabled):
 		return "bad.credits_disabled", http.StatusConflict, nil
-	case errors.Is(err, store.ErrCreditNoteVoid):
+	case errors.Is(err, invoices.ErrCreditNoteVoid):
 		return "bad.credit_void", http.StatusConflict, nil
-	case errors.Is(err, store.ErrNotAcknowledged):
+	case errors.Is(err, invoices.ErrNotAcknowledged):
 		return "bad.not_acknowledged", http.StatusConflict, nil
-	case errors.Is(err, store.ErrSubmissionInProgress):
+	case errors.Is(err, invoices.ErrSubmissionInProgress):
 		return "bad.in_progress", http.StatusConflict, nil
-	case errors.Is(err, store.ErrConnectionRequired):
+	case errors.Is(err, invoices.ErrConnectionRequired):
 		return "bad.connection", http.StatusConflict, nil
-	case errors.Is(err, store.ErrNotApproved):
+	case errors.Is(err, invoices.ErrNotApproved):
 		return "bad.not_approved", http.StatusConflict, nil
 	case errors.Is(err, submission.ErrNotSubmitted):
 		return "bad.not_taken", http.StatusBadGateway, nil
@@ -314,7 +315,7 @@ func (req *request) downloadEvidence() error {
 	if err != nil {
 		return err
 	}
-	e, size, err := req.session.Tenant.EvidenceSize(req.R.Context(), id)
+	e, size, err := invoices.EvidenceSize(req.R.Context(), req.session.Tenant, id)
 	if err != nil {
 		return err
 	}
@@ -324,7 +325,7 @@ func (req *request) downloadEvidence() error {
 	if err := req.reserve(int(size)); err != nil {
 		return err
 	}
-	if e, err = req.session.Tenant.EvidenceBody(req.R.Context(), id); err != nil {
+	if e, err = invoices.EvidenceBody(req.R.Context(), req.session.Tenant, id); err != nil {
 		return err
 	}
 	ending := ".bin"

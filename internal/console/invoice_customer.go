@@ -5,8 +5,8 @@ import (
 	"reflect"
 
 	"quittance/client/api"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/page"
-	"quittance/internal/store"
 )
 
 // saveRecipient saves the recipient of an invoice in the customer book. If the book has a customer of the name with
@@ -24,13 +24,13 @@ func (req *request) saveRecipient() error {
 		return err
 	}
 	if same.IsZero() {
-		created, err := req.session.Tenant.Customers().Create(ctx, newCustomer(&found.Draft))
+		created, err := invoices.Customers(req.session.Tenant).Create(ctx, newCustomer(&found.Draft))
 		if err != nil {
 			return err
 		}
 		return req.Redirect(page.WithNotice(book.path+"/"+created.ID.String(), "good.customers_created"))
 	}
-	customer, err := req.session.Tenant.Customers().Entry(ctx, same)
+	customer, err := invoices.Customers(req.session.Tenant).Entry(ctx, same)
 	if err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func (req *request) saveRecipient() error {
 }
 
 // respondKnown responds with the form of a customer that has the fields of a recipient.
-func (req *request) respondKnown(book *book[api.CustomerFields], customer *store.Customer,
+func (req *request) respondKnown(book *book[api.CustomerFields], customer *invoices.Customer,
 	recipient api.CustomerFields) error {
 	updated := updatedCustomer(recipient, &customer.Fields)
 	typed, err := book.show(req.words, &updated)

@@ -10,8 +10,9 @@ import (
 	"quittance/client/api"
 	"quittance/internal/access"
 	"quittance/internal/codelist"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/page"
-	"quittance/internal/store"
 	"quittance/internal/view"
 )
 
@@ -160,8 +161,8 @@ func currencyCodes() []string {
 }
 
 // invoiceRows returns the rows of a page. It reads the deliveries of all of them in one query.
-func (req *request) invoiceRows(invoices []store.InvoiceRow) ([]invoiceRow, error) {
-	var submissions []store.ID
+func (req *request) invoiceRows(invoices []invoices.InvoiceRow) ([]invoiceRow, error) {
+	var submissions []base.ID
 	for _, i := range invoices {
 		if i.Submission != nil {
 			submissions = append(submissions, i.Submission.ID)
@@ -196,7 +197,7 @@ func (req *request) invoiceRows(invoices []store.InvoiceRow) ([]invoiceRow, erro
 }
 
 // outcomeOf returns the outcome of an invoice's submission, or "draft".
-func outcomeOf(i store.Invoice) string {
+func outcomeOf(i invoices.Invoice) string {
 	if i.Submission == nil {
 		return "draft"
 	}

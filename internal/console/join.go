@@ -7,8 +7,8 @@ import (
 
 	"quittance/internal/access"
 	"quittance/internal/account"
+	"quittance/internal/ledger/identity"
 	"quittance/internal/page"
-	"quittance/internal/store"
 )
 
 // joinRoutes are the page of an invitation. The link has the secret in its fragment, which browsers do not send; the
@@ -26,7 +26,7 @@ func joinRoutes() []route {
 type joinPage struct {
 	// Code is the secret of a usable invitation, and Invitation the invitation itself; empty before that.
 	Code       string
-	Invitation *store.UsableInvitation
+	Invitation *identity.UsableInvitation
 	Name       string
 	// Fault is the key of an error message below "join.", or "".
 	Fault string
@@ -77,7 +77,7 @@ func joinRefusal(err error) string {
 	switch {
 	case errors.Is(err, account.ErrInvitation):
 		return "unusable"
-	case errors.Is(err, store.ErrProvedElsewhere):
+	case errors.Is(err, identity.ErrProvedElsewhere):
 		return "elsewhere"
 	}
 	return ""
@@ -102,7 +102,7 @@ func (req *request) join() error {
 		return err
 	}
 	err = req.start(account.Credentials{Email: user.Email, Password: password, Account: user.Account})
-	if errors.Is(err, store.ErrSignOnRequired) {
+	if errors.Is(err, identity.ErrSignOnRequired) {
 		return req.Redirect(page.WithNotice("/login", "good.joined_sso"))
 	}
 	if err != nil { // the user can log in later

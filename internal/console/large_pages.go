@@ -5,7 +5,8 @@ import (
 	"time"
 
 	"quittance/internal/fairlimit"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/invoices"
 )
 
 // The form of a thousand lines is several megabytes of HTML, and rendering it takes several times as much memory,
@@ -28,13 +29,13 @@ const (
 )
 
 // newLargePages returns the slots of large pages. A company gets at most half of the free slots.
-func newLargePages() *fairlimit.Limiter[store.ID] {
-	return fairlimit.New[store.ID](largePages, fairlimit.Policy{Divisor: 2, Max: largePagesPerCompany})
+func newLargePages() *fairlimit.Limiter[base.ID] {
+	return fairlimit.New[base.ID](largePages, fairlimit.Policy{Divisor: 2, Max: largePagesPerCompany})
 }
 
 // acquireForInvoice acquires the resources of a page about an invoice before the document is read.
-func (req *request) acquireForInvoice(id store.ID) error {
-	extent, err := req.session.Tenant.InvoiceExtent(req.R.Context(), id)
+func (req *request) acquireForInvoice(id base.ID) error {
+	extent, err := invoices.ReadExtent(req.R.Context(), req.session.Tenant, id)
 	if err != nil {
 		return err
 	}

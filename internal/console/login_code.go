@@ -8,8 +8,8 @@ import (
 
 	"quittance/internal/access"
 	"quittance/internal/account"
+	"quittance/internal/ledger/identity"
 	"quittance/internal/page"
-	"quittance/internal/store"
 )
 
 // loginCodePath is the page of the second step of a login. It has no password: the cookie of the pending login binds it
@@ -87,9 +87,9 @@ func (req *request) completeLogin() error {
 		return req.endPendingLogin()
 	case errors.Is(err, account.ErrOTPRequired):
 		return req.respondLoginCode(http.StatusUnauthorized, req.factorFault(err))
-	case errors.Is(err, store.ErrOtherSubject): // linked meanwhile
+	case errors.Is(err, identity.ErrOtherSubject): // linked meanwhile
 		return req.refuseSignOn(err)
-	case errors.Is(err, store.ErrSuspended):
+	case errors.Is(err, identity.ErrSuspended):
 		return req.respondLogin(http.StatusForbidden, loginPage{Next: req.requestedPath(), Fault: "suspended"})
 	case err != nil:
 		return err

@@ -6,9 +6,10 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/access"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
 	"quittance/internal/page"
 	"quittance/internal/problem"
-	"quittance/internal/store"
 )
 
 const loginPolicyPath = usersPath + "/login-policy"
@@ -29,7 +30,7 @@ type loginPolicyForm struct {
 
 // Now returns the key of the present policy below "users.policy." in the messages.
 func (f loginPolicyForm) Now() string {
-	if f.Policy == string(store.LoginAny) && !f.SignOn {
+	if f.Policy == string(base.LoginAny) && !f.SignOn {
 		return "password"
 	}
 	return f.Policy
@@ -38,29 +39,29 @@ func (f loginPolicyForm) Now() string {
 // loginPolicy returns the form for a caller who has a second factor, or has none.
 func (req *request) loginPolicy(factor bool) loginPolicyForm {
 	return loginPolicyForm{Policy: string(req.session.Account.LoginPolicy), SignOn: req.SignOn != nil,
-		BySignOn: req.session.Means == store.LoginBySingleSignOn, Factor: factor}
+		BySignOn: req.session.Means == identity.LoginBySingleSignOn, Factor: factor}
 }
 
 // setLoginPolicy requires a second factor or single sign-on, or allows passwords alone again.
 func (req *request) setLoginPolicy() error {
-	policy, done := store.LoginAny, "good.sso_not_required"
+	policy, done := base.LoginAny, "good.sso_not_required"
 	switch req.Form.Get("policy") {
-	case string(store.LoginAny):
-		if req.session.Account.LoginPolicy == store.LoginSecondFactor {
+	case string(base.LoginAny):
+		if req.session.Account.LoginPolicy == base.LoginSecondFactor {
 			done = "good.factor_not_required"
 		}
-	case string(store.LoginSecondFactor):
-		policy, done = store.LoginSecondFactor, "good.factor_required"
-	case string(store.LoginSingleSignOn):
-		policy, done = store.LoginSingleSignOn, "good.sso_required"
+	case string(base.LoginSecondFactor):
+		policy, done = base.LoginSecondFactor, "good.factor_required"
+	case string(base.LoginSingleSignOn):
+		policy, done = base.LoginSingleSignOn, "good.sso_required"
 	default:
 		return problem.For(api.CodeMalformedRequest).Because(page.ErrForm)
 	}
-	err := req.session.Tenant.SetLoginPolicy(req.R.Context(), req.session, policy)
-	if errors.Is(err, store.ErrNotSignOn) {
+	err := identity.SetLoginPolicy(req.R.Context(), req.session.Tenant, req.session, policy)
+	if errors.Is(err, identity.ErrNotSignOn) {
 		return req.Redirect(page.WithNotice(usersPath, "bad.not_sso"))
 	}
-	if errors.Is(err, store.ErrNoFactor) {
+	if errors.Is(err, identity.ErrNoFactor) {
 		return req.Redirect(page.WithNotice(usersPath, "bad.no_factor"))
 	}
 	if err != nil {

@@ -5,9 +5,9 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/access"
+	"quittance/internal/ledger/identity"
 	"quittance/internal/page"
 	"quittance/internal/problem"
-	"quittance/internal/store"
 )
 
 // mailForm is the view model of the form in which users choose the language of their e-mails, and owners the notices
@@ -22,23 +22,23 @@ type mailForm struct {
 
 // noticeChoice is a kind of notices, and whether the user gets them.
 type noticeChoice struct {
-	Kind store.MailKind
+	Kind identity.MailKind
 	On   bool
 }
 
 // mailForm returns the form with what the user has chosen, or nil if the installation sends no e-mails.
 func (req *request) mailForm() (*mailForm, error) {
 	ctx := req.R.Context()
-	if sends, err := req.DB.SendsMail(ctx); err != nil || !sends {
+	if sends, err := identity.SendsMail(ctx, req.DB); err != nil || !sends {
 		return nil, err
 	}
-	settings, err := req.session.Tenant.MailSettings(ctx, req.session.User)
+	settings, err := identity.ReadMailSettings(ctx, req.session.Tenant, req.session.User)
 	if err != nil {
 		return nil, err
 	}
 	form := &mailForm{Language: settings.Language, Languages: req.LanguageChoices()}
 	if req.session.Role == access.Owner {
-		for _, kind := range store.NoticeKinds() {
+		for _, kind := range identity.NoticeKinds() {
 			form.Notices = append(form.Notices, noticeChoice{kind, !slices.Contains(settings.Off, kind)})
 		}
 	}
@@ -49,7 +49,7 @@ func (req *request) mailForm() (*mailForm, error) {
 // Whoever is no owner changes the language alone.
 func (req *request) changeNotices() error {
 	ctx := req.R.Context()
-	wanted, err := req.session.Tenant.MailSettings(ctx, req.session.User)
+	wanted, err := identity.ReadMailSettings(ctx, req.session.Tenant, req.session.User)
 	if err != nil {
 		return err
 	}
@@ -58,13 +58,13 @@ func (req *request) changeNotices() error {
 	}
 	if req.session.Role == access.Owner {
 		wanted.Off = nil
-		for _, kind := range store.NoticeKinds() {
+		for _, kind := range identity.NoticeKinds() {
 			if !slices.Contains(req.Form["notice"], string(kind)) {
 				wanted.Off = append(wanted.Off, kind)
 			}
 		}
 	}
-	if err := req.session.Tenant.SetMailSettings(ctx, req.session, wanted); err != nil {
+	if err := identity.SetMailSettings(ctx, req.session.Tenant, req.session, wanted); err != nil {
 		return err
 	}
 	return req.Redirect(page.WithNotice("/account", "good.notices_changed"))

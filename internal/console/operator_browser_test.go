@@ -13,8 +13,10 @@ import (
 	"quittance/client/api"
 	"quittance/internal/account"
 	"quittance/internal/console"
+	"quittance/internal/ledger/identity"
+	"quittance/internal/ledger/invoices"
+	"quittance/internal/ledger/lists"
 	"quittance/internal/service"
-	"quittance/internal/store"
 	"quittance/test/kit"
 )
 
@@ -31,10 +33,10 @@ func (s *system) enrolmentLink(t *testing.T, email string) string {
 }
 
 // retained waits for a submission with an outcome and a response of the provider.
-func (s *system) retained(t *testing.T, outcome api.Outcome) (found store.AccountSubmission) {
+func (s *system) retained(t *testing.T, outcome api.Outcome) (found invoices.Submission) {
 	t.Helper()
 	kit.Until(t, "a submission has the outcome "+string(outcome), func() bool {
-		all, err := s.DB().AllSubmissions(t.Context(), nil, outcome, 1)
+		all, err := lists.AllSubmissions(t.Context(), s.DB(), nil, outcome, 1)
 		kit.Must(t, err)
 		if len(all) == 1 && all[0].Evidence > 0 {
 			found = all[0]
@@ -99,9 +101,9 @@ func TestOperatorInBrowser(t *testing.T) {
 		b.click("button.primary")
 		b.until(`location.pathname === "/accounts" && document.querySelector("a.row")`)
 
-		ids, err := s.DB().Accounts(t.Context(), 100)
+		ids, err := identity.Accounts(t.Context(), s.DB(), 100)
 		kit.Must(t, err)
-		connections, err := s.DB().Connections(t.Context(), nil)
+		connections, err := invoices.Connections(t.Context(), s.DB(), nil)
 		kit.Must(t, err)
 		for _, page := range [][2]string{{"accounts", "/accounts"}, {"accounts-none", "/accounts?q=nobody"},
 			{"account", "/accounts/" + ids[0].ID.String()}, {"connections", "/connections"},

@@ -10,8 +10,10 @@ import (
 	"quittance/client/api"
 	"quittance/internal/access"
 	"quittance/internal/invoice"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/page"
-	"quittance/internal/store"
 	"quittance/internal/view"
 )
 
@@ -110,10 +112,10 @@ func (req *request) showOverview() error {
 
 // unproved reports that the user would get notices by e-mail if somebody had proved the address.
 func (req *request) unproved(ctx context.Context) (bool, error) {
-	if sends, err := req.DB.SendsMail(ctx); err != nil || !sends {
+	if sends, err := identity.SendsMail(ctx, req.DB); err != nil || !sends {
 		return false, err
 	}
-	user, err := req.session.Tenant.User(ctx, req.session.User)
+	user, err := identity.FindUser(ctx, req.session.Tenant, req.session.User)
 	return user.ProvedAt == nil, err
 }
 
@@ -188,7 +190,7 @@ func (req *request) fillQueue(ctx context.Context, p *overviewPart, attention in
 }
 
 // describe says why a submission needs a person.
-func (req *request) describe(item *queued, s *store.Submission, quotes map[store.ID][]string) error {
+func (req *request) describe(item *queued, s *invoices.Submission, quotes map[base.ID][]string) error {
 	messages := req.words.messages
 	item.Since, item.Quotes = s.AttemptedAt, quotes[s.ID]
 	if s.Outcome != api.OutcomeAcknowledged {
@@ -223,9 +225,9 @@ func (req *request) describe(item *queued, s *store.Submission, quotes map[store
 const maxQuotes = 2
 
 // latestRemarks returns the provider's messages to people in its latest response about each submission.
-func (req *request) latestRemarks(ctx context.Context, invoices []store.InvoiceRow,
-	credits []store.CreditNoteRow) (map[store.ID][]string, error) {
-	var submissions []store.ID
+func (req *request) latestRemarks(ctx context.Context, invoices []invoices.InvoiceRow,
+	credits []invoices.CreditNoteRow) (map[base.ID][]string, error) {
+	var submissions []base.ID
 	for _, i := range invoices {
 		if i.Submission != nil {
 			submissions = append(submissions, i.Submission.ID)
@@ -241,7 +243,7 @@ func (req *request) latestRemarks(ctx context.Context, invoices []store.InvoiceR
 	if err != nil {
 		return nil, err
 	}
-	evidence := make([]store.ID, 0, len(latest))
+	evidence := make([]base.ID, 0, len(latest))
 	for _, id := range latest {
 		evidence = append(evidence, id)
 	}
@@ -249,7 +251,7 @@ func (req *request) latestRemarks(ctx context.Context, invoices []store.InvoiceR
 	if err != nil {
 		return nil, err
 	}
-	out := map[store.ID][]string{}
+	out := map[base.ID][]string{}
 	for submission, id := range latest {
 		for _, remark := range invoice.ReadRemarks(bodies[id]) {
 			text := remark.Text
@@ -266,7 +268,7 @@ func (req *request) latestRemarks(ctx context.Context, invoices []store.InvoiceR
 
 // noticeConnection says since when the active connection is in trouble.
 func (req *request) noticeConnection(ctx context.Context, p *overviewPart) error {
-	connections, err := req.DB.Connections(ctx, &req.session.Account.ID)
+	connections, err := invoices.Connections(ctx, req.DB, &req.session.Account.ID)
 	if err != nil {
 		return err
 	}

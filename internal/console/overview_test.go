@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/store"
+	"quittance/internal/ledger/invoices"
 	"quittance/test/kit"
 )
 
@@ -72,18 +72,18 @@ func TestOverviewOfTrouble(t *testing.T) {
 	v, tenant := s.loggedIn(t), s.tenant(t)
 	fail := func(number string) {
 		t.Helper()
-		created, err := tenant.CreateInvoice(t.Context(), draft(number, "1"))
+		created, err := invoices.Create(t.Context(), tenant, draft(number, "1"))
 		kit.Must(t, err)
-		call, _, err := tenant.BeginSubmission(t.Context(), created.ID,
-			store.Intent{Environment: "sandbox", LeaseDuration: time.Hour,
-				Render: func(store.Source) ([]byte, api.Faults, error) { return []byte("{}"), nil, nil }})
+		call, _, err := invoices.BeginSubmission(t.Context(), tenant, created.ID,
+			invoices.Intent{Environment: "sandbox", LeaseDuration: time.Hour,
+				Render: func(invoices.Source) ([]byte, api.Faults, error) { return []byte("{}"), nil, nil }})
 		kit.Must(t, err)
 		if page := v.get("/").body; tileFigure(page, "drafts") != "0" ||
 			!strings.Contains(page, "No invoice needs your attention.") {
 			t.Errorf("while the call is under way: %s", page)
 		}
-		_, err = call.Record(t.Context(), func(s store.Submission, _ bool, _ time.Time) (store.Decision, error) {
-			return store.Decision{Outcome: api.OutcomeUnknown, States: s.States, FailureReason: "time-out <of> the provider",
+		_, err = call.Record(t.Context(), func(s invoices.Submission, _ bool, _ time.Time) (invoices.Decision, error) {
+			return invoices.Decision{Outcome: api.OutcomeUnknown, States: s.States, FailureReason: "time-out <of> the provider",
 				KeepUntil: s.DueAt}, nil
 		})
 		kit.Must(t, err)

@@ -8,7 +8,8 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
 	"quittance/internal/view"
 )
 
@@ -125,9 +126,9 @@ const maxActivity = 100
 
 // activity reads the acts about some subjects, such as an invoice and its submissions, newest first.
 func (req *request) activity(ctx context.Context, subjects ...string) ([]activityRow, error) {
-	ids := make([]store.ID, len(subjects))
+	ids := make([]base.ID, len(subjects))
 	for n, subject := range subjects {
-		id, err := store.ParseID(subject)
+		id, err := base.ParseID(subject)
 		if err != nil {
 			return nil, err
 		}
@@ -141,10 +142,10 @@ func (req *request) activity(ctx context.Context, subjects ...string) ([]activit
 }
 
 // activityRows returns entries of the audit log as rows, with the names of API keys.
-func (req *request) activityRows(ctx context.Context, entries []store.AuditEntry) ([]activityRow, error) {
+func (req *request) activityRows(ctx context.Context, entries []base.AuditEntry) ([]activityRow, error) {
 	names := map[string]string{}
-	if slices.ContainsFunc(entries, func(e store.AuditEntry) bool { return e.Kind == store.ActorKey }) {
-		keys, err := req.session.Tenant.APIKeys(ctx)
+	if slices.ContainsFunc(entries, func(e base.AuditEntry) bool { return e.Kind == base.ActorKey }) {
+		keys, err := identity.APIKeys(ctx, req.session.Tenant)
 		if err != nil {
 			return nil, err
 		}

@@ -8,10 +8,11 @@ import (
 	"quittance/client/api"
 	"quittance/internal/access"
 	"quittance/internal/account"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
 	"quittance/internal/page"
 	"quittance/internal/problem"
 	"quittance/internal/secret"
-	"quittance/internal/store"
 )
 
 const passkeysPath = secondFactorPath + "/passkeys"
@@ -58,7 +59,7 @@ type factorField struct {
 }
 
 // present returns the field for the user of a state.
-func (req *request) present(id string, state *store.SecondFactorState) factorField {
+func (req *request) present(id string, state *identity.SecondFactorState) factorField {
 	_, possible := req.relyingParty()
 	return factorField{ID: id, App: state.AppSince != nil, Passkeys: possible && len(state.Passkeys) > 0}
 }
@@ -92,13 +93,13 @@ func (req *request) confirmationOptions() error {
 func (req *request) loginOptions() error {
 	pending, found := req.pendingLogin()
 	if !found {
-		return store.ErrNotFound
+		return base.ErrNotFound
 	}
 	err := req.options(func(site account.RelyingParty) ([]byte, error) {
 		return req.Accounts.BeginPasskeyLogin(req.R.Context(), req.Source, pending, site)
 	})
 	if errors.Is(err, account.ErrNoPendingLogin) {
-		return store.ErrNotFound
+		return base.ErrNotFound
 	}
 	return err
 }
@@ -118,8 +119,8 @@ func passkeyFault(err error) string {
 		err error
 		key string
 	}{
-		{account.ErrPasskey, "passkey"}, {account.ErrPasskeyName, "passkey_name"}, {store.ErrExists, "passkey_exists"},
-		{store.ErrPasskeyLimit, "passkey_limit"},
+		{account.ErrPasskey, "passkey"}, {account.ErrPasskeyName, "passkey_name"}, {base.ErrExists, "passkey_exists"},
+		{identity.ErrPasskeyLimit, "passkey_limit"},
 	} {
 		if errors.Is(err, known.err) {
 			return known.key
@@ -155,7 +156,7 @@ func (req *request) addPasskey() error {
 
 // passkeyPage is the view model of the page of a passkey.
 type passkeyPage struct {
-	store.Passkey
+	identity.Passkey
 	Present factorField
 	// Fault is the key of an error message below "factor.fault.", or "".
 	Fault string
@@ -166,7 +167,7 @@ func (req *request) respondPasskey(status int, fault string) error {
 	if err != nil {
 		return err
 	}
-	state, err := req.session.Tenant.SecondFactorState(req.R.Context(), req.session.User)
+	state, err := identity.ReadSecondFactorState(req.R.Context(), req.session.Tenant, req.session.User)
 	if err != nil {
 		return err
 	}
@@ -176,7 +177,7 @@ func (req *request) respondPasskey(status int, fault string) error {
 				Body: passkeyPage{Passkey: p, Present: req.present("remove", &state), Fault: fault}})
 		}
 	}
-	return store.ErrNotFound
+	return base.ErrNotFound
 }
 
 func (req *request) renamePasskey() error {

@@ -12,7 +12,8 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"quittance/internal/access"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
 	"quittance/test/kit"
 	"quittance/test/passkeytest"
 )
@@ -132,11 +133,11 @@ func TestPasskeys(t *testing.T) {
 }
 
 // passkeys returns the passkeys of the sandbox's user.
-func (s *system) passkeys(t testing.TB) []store.Passkey {
+func (s *system) passkeys(t testing.TB) []identity.Passkey {
 	t.Helper()
 	user, err := s.DB().UserByEmail(t.Context(), s.email)
 	kit.Must(t, err)
-	state, err := s.tenant(t).SecondFactorState(t.Context(), user.ID)
+	state, err := identity.ReadSecondFactorState(t.Context(), s.tenant(t), user.ID)
 	kit.Must(t, err)
 	return state.Passkeys
 }
@@ -252,7 +253,7 @@ func challengeIn(options string) string {
 // audited returns how many entries of an act the audit log has.
 func (s *system) audited(t testing.TB, act string) (n int) {
 	t.Helper()
-	entries, err := s.DB().Audit(t.Context(), store.AuditFilter{Limit: 1000})
+	entries, err := s.DB().Audit(t.Context(), base.AuditFilter{Limit: 1000})
 	kit.Must(t, err)
 	for _, e := range entries {
 		if e.Act == act {

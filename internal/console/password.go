@@ -9,8 +9,8 @@ import (
 
 	"quittance/internal/access"
 	"quittance/internal/account"
+	"quittance/internal/ledger/identity"
 	"quittance/internal/page"
-	"quittance/internal/store"
 )
 
 // passwordPath is the only page that is open to users who logged in with a password from an administrator.
@@ -70,7 +70,7 @@ func (req *request) showFirstPassword() error {
 }
 
 func (req *request) respondFirstPassword(status int, fault string) error {
-	user, err := req.DB.User(req.R.Context(), req.session)
+	user, err := identity.FindUserOf(req.R.Context(), req.DB, req.session)
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (req *request) replacePassword(refused func(status int, fault string) error
 		return refused(http.StatusUnprocessableEntity, "length")
 	}
 	ctx := req.R.Context()
-	user, err := req.DB.User(ctx, req.session)
+	user, err := identity.FindUserOf(ctx, req.DB, req.session)
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (req *request) replacePassword(refused func(status int, fault string) error
 			return refused(http.StatusUnprocessableEntity, fault.key)
 		}
 	}
-	if errors.Is(err, store.ErrSessionEnded) {
+	if errors.Is(err, identity.ErrSessionEnded) {
 		return req.redirectToLogin()
 	}
 	if err != nil {
@@ -121,7 +121,7 @@ func (req *request) replacePassword(refused func(status int, fault string) error
 	}
 	if err != nil {
 		// The password was changed, but there is no new session. This one ends, so the user has to log in again.
-		if revoked := req.DB.RevokeToken(ctx, req.session.Digest); revoked != nil {
+		if revoked := identity.RevokeToken(ctx, req.DB, req.session.Digest); revoked != nil {
 			return revoked
 		}
 		return req.Redirect(page.WithNotice("/login", "good.password_changed"))

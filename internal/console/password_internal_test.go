@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"quittance/internal/account"
+	"quittance/internal/ledger/identity"
 	"quittance/internal/problem"
-	"quittance/internal/store"
 )
 
 // TestSessionEndsDuringChange checks that if a session ends during a password change, the user gets to the login page
@@ -24,7 +24,7 @@ func TestSessionEndsDuringChange(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.CreateAccount(t.Context(), "Palm", store.NewUser{Email: "a@example.com",
+	if _, err := identity.CreateAccount(t.Context(), s.DB, "Palm", identity.NewUser{Email: "a@example.com",
 		PasswordHash: hash}); err != nil {
 		t.Fatal(err)
 	}

@@ -3,10 +3,10 @@ package console
 import (
 	"errors"
 	"net/http"
-
 	"quittance/client/api"
 	"quittance/internal/access"
 	"quittance/internal/account"
+	"quittance/internal/ledger/identity"
 	"quittance/internal/page"
 	"quittance/internal/problem"
 )
@@ -74,7 +74,7 @@ func (req *request) respondForgot(status int, p forgotPage) error {
 
 // requireMail returns the error of a page that does not exist unless the installation sends e-mails.
 func (req *request) requireMail() error {
-	sends, err := req.DB.SendsMail(req.R.Context())
+	sends, err := identity.SendsMail(req.R.Context(), req.DB)
 	if err == nil && !sends {
 		err = problem.For(api.CodeNotFound)
 	}

@@ -12,19 +12,20 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"quittance/internal/access"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
 	"quittance/internal/service"
-	"quittance/internal/store"
 	"quittance/test/kit"
 )
 
 // mails returns the mails to an address that wait in the outbox, oldest first. No relay takes them in these tests.
-func (s *system) mails(t testing.TB, address string) (mails []store.MailLease) {
+func (s *system) mails(t testing.TB, address string) (mails []identity.MailLease) {
 	t.Helper()
-	for from := (store.ScanCursor{}); ; {
-		step, err := s.DB().DueMailQueues(t.Context(), from)
+	for from := (base.ScanCursor{}); ; {
+		step, err := identity.DueMailQueues(t.Context(), s.DB(), from)
 		kit.Must(t, err)
 		for _, due := range step.Queues {
-			leases, err := due.ClaimMails(t.Context(), 100, time.Hour)
+			leases, err := identity.ClaimMails(t.Context(), due, 100, time.Hour)
 			kit.Must(t, err)
 			for _, lease := range leases {
 				if lease.To == address {
@@ -33,18 +34,18 @@ func (s *system) mails(t testing.TB, address string) (mails []store.MailLease) {
 			}
 		}
 		if from = step.Next; from.IsZero() {
-			slices.SortStableFunc(mails, func(a, b store.MailLease) int { return a.CreatedAt.Compare(b.CreatedAt) })
+			slices.SortStableFunc(mails, func(a, b identity.MailLease) int { return a.CreatedAt.Compare(b.CreatedAt) })
 			return mails
 		}
 	}
 }
 
 // mail waits for the next mail of a kind to an address.
-func (s *system) mail(t testing.TB, address string, kind store.MailKind) (found store.MailLease) {
+func (s *system) mail(t testing.TB, address string, kind identity.MailKind) (found identity.MailLease) {
 	t.Helper()
 	kit.Until(t, fmt.Sprintf("a mail of the kind %v to %s", kind, address), func() bool {
 		mails := s.mails(t, address)
-		n := slices.IndexFunc(mails, func(mail store.MailLease) bool { return mail.Kind == kind })
+		n := slices.IndexFunc(mails, func(mail identity.MailLease) bool { return mail.Kind == kind })
 		if n >= 0 {
 			found = mails[n]
 		}
@@ -57,8 +58,8 @@ func (s *system) mail(t testing.TB, address string, kind store.MailKind) (found 
 func (s *system) wantNoRequest(t testing.TB, addresses ...string) {
 	t.Helper()
 	// Requests are answered in their order. The answer to this one is the last.
-	kit.Must(t, s.DB().RequestPasswordReset(t.Context(), store.ResetRequest{Email: s.email, Language: "en"}))
-	s.mail(t, s.email, store.MailPasswordReset)
+	kit.Must(t, identity.RequestPasswordReset(t.Context(), s.DB(), identity.ResetRequest{Email: s.email, Language: "en"}))
+	s.mail(t, s.email, identity.MailPasswordReset)
 	for _, address := range addresses {
 		if mails := s.mails(t, address); len(mails) > 0 {
 			t.Errorf("%d mails to %s", len(mails), address)
@@ -70,7 +71,7 @@ func (s *system) wantNoRequest(t testing.TB, addresses ...string) {
 func sendsMail(t testing.TB, engine string, edits ...func(*service.Config)) *system {
 	t.Helper()
 	s := start(t, engine, true, time.Hour, edits...)
-	kit.Must(t, s.DB().RecordMailer(t.Context(), true))
+	kit.Must(t, identity.RecordMailer(t.Context(), s.DB(), true))
 	return s
 }
 
@@ -99,7 +100,7 @@ func TestForgottenPassword(t *testing.T) {
 		!strings.Contains(page.body, "If a user with this address can log in with a password, we have sent a link.") {
 		t.Errorf("the page after it: %d %s", page.status, page.body)
 	}
-	code := s.mail(t, s.email, store.MailPasswordReset).Secret.Reveal()
+	code := s.mail(t, s.email, identity.MailPasswordReset).Secret.Reveal()
 	if page := v.get("/reset"); page.status != http.StatusOK || !strings.Contains(page.body, `data-fragment="code"`) ||
 		page.header.Get("Referrer-Policy") != "no-referrer" {
 		t.Errorf("the page of the link: %d", page.status)
@@ -143,7 +144,7 @@ func TestForgottenPassword(t *testing.T) {
 		t.Errorf("the old password: %d", page.status)
 	}
 	v.login(s.email, strong)
-	s.mail(t, s.email, store.MailPasswordChanged)
+	s.mail(t, s.email, identity.MailPasswordChanged)
 	if s.audited(t, "user.request-password-reset") != 1 || s.audited(t, "user.complete-password-reset") != 1 {
 		t.Error("the acts are not in the audit log")
 	}
@@ -167,12 +168,12 @@ func TestForgottenPasswordTellsNothing(t *testing.T) {
 	s := sendsMail(t, first())
 	const suspended, signOn, disabled, nobody = "suspended@example.com",
 		"sign-on@example.com", string(access.Viewer) + "@colleagues.example", "nobody@example.com"
-	kit.Must(t, s.DB().SuspendAccount(t.Context(), s.company(t, suspended, strong).ID))
-	kit.Must(t, s.DB().SetLoginPolicy(t.Context(), s.company(t, signOn, strong).ID, store.LoginSingleSignOn))
+	kit.Must(t, identity.SuspendAccount(t.Context(), s.DB(), s.company(t, suspended, strong).ID))
+	kit.Must(t, identity.SetLoginPolicyOf(t.Context(), s.DB(), s.company(t, signOn, strong).ID, base.LoginSingleSignOn))
 	s.colleague(t, access.Viewer)
 	user, err := s.DB().UserByEmail(t.Context(), disabled)
 	kit.Must(t, err)
-	kit.Must(t, s.DB().DisableUser(t.Context(), user.Account, user.ID, false))
+	kit.Must(t, identity.DisableUser(t.Context(), s.DB(), user.Account, user.ID, false))
 	var want string
 	for round := range 7 { // of which the last two get no mail
 		for _, address := range []string{s.email, nobody, disabled, suspended, signOn} {
@@ -210,7 +211,7 @@ func TestForgottenPasswordRefused(t *testing.T) {
 			t.Errorf("without e-mails: %d", got.status)
 		}
 	}
-	kit.Must(t, s.DB().RecordMailer(t.Context(), true))
+	kit.Must(t, identity.RecordMailer(t.Context(), s.DB(), true))
 	for _, path := range []string{"/forgot", "/forgot/link", "/reset", "/reset/password"} {
 		if got := v.do(http.MethodPost, path, "email=a%40b.example&code=qr_x&password=x", "Origin", "https://evil.example",
 			"Sec-Fetch-Site", "cross-site"); got.status != http.StatusForbidden {
@@ -229,7 +230,7 @@ func TestForgottenPasswordRefused(t *testing.T) {
 		strings.Contains(got.header.Get("Location"), "evil") {
 		t.Errorf("with headers of a proxy: %d to %s", got.status, got.header.Get("Location"))
 	}
-	if mail := s.mail(t, s.email, store.MailPasswordReset); strings.Contains(fmt.Sprintf("%+v %s", mail,
+	if mail := s.mail(t, s.email, identity.MailPasswordReset); strings.Contains(fmt.Sprintf("%+v %s", mail,
 		mail.Secret.Reveal()), "evil") {
 		t.Errorf("a header of the request is in the mail: %+v", mail)
 	}
@@ -255,7 +256,7 @@ func TestForgottenPasswordKeepsSecondFactor(t *testing.T) {
 	s.loggedIn(t).enroll()
 	v := s.visitor(t)
 	v.post("/forgot/link", "email", s.email)
-	v.post("/reset/password", "code", s.mail(t, s.email, store.MailPasswordReset).Secret.Reveal(),
+	v.post("/reset/password", "code", s.mail(t, s.email, identity.MailPasswordReset).Secret.Reveal(),
 		"password", strong).wantTo(t, "/login?notice=good.password_reset")
 	v.post("/login", "email", s.email, "password", strong).wantTo(t, "/login/code")
 	v.get("/account").wantTo(t, "/login?next=%2Faccount")
@@ -263,7 +264,7 @@ func TestForgottenPasswordKeepsSecondFactor(t *testing.T) {
 	s.newcomer(t, "new@example.com")
 	n := s.visitor(t)
 	n.post("/forgot/link", "email", "new@example.com")
-	n.post("/reset/password", "code", s.mail(t, "new@example.com", store.MailPasswordReset).Secret.Reveal(),
+	n.post("/reset/password", "code", s.mail(t, "new@example.com", identity.MailPasswordReset).Secret.Reveal(),
 		"password", strong).wantTo(t, "/login?notice=good.password_reset")
 	n.login("new@example.com", strong)
 	if got := n.get("/account"); got.status != http.StatusOK {
@@ -296,7 +297,7 @@ func TestForgottenPasswordInBrowser(t *testing.T) {
 		b.click("form#forgot button")
 		b.until(`location.pathname === "/forgot/sent"`)
 		b.inspect("forgot-sent")
-		mail := s.mail(t, s.email, store.MailPasswordReset)
+		mail := s.mail(t, s.email, identity.MailPasswordReset)
 		b.open("/reset")
 		b.inspect("reset-code")
 		b.open("/reset#qr_wrong")
@@ -328,7 +329,7 @@ func TestForgottenPasswordInBrowser(t *testing.T) {
 		a.click("form#forgot button")
 		a.until(`location.pathname === "/forgot/sent"`)
 		a.inspectArabic("forgot-sent")
-		mail = s.mail(t, s.email, store.MailPasswordReset)
+		mail = s.mail(t, s.email, identity.MailPasswordReset)
 		if mail.Language != "ar" {
 			t.Errorf("the language of the mail is %q", mail.Language)
 		}

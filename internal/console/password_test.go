@@ -11,7 +11,8 @@ import (
 	"golang.org/x/net/html"
 
 	"quittance/client/api"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
 	"quittance/test/accounttest"
 	"quittance/test/kit"
 )
@@ -19,12 +20,12 @@ import (
 const given = "given by an administrator"
 
 // newcomer creates an account whose user has a password from an administrator.
-func (s *system) newcomer(t *testing.T, email string) store.User {
+func (s *system) newcomer(t *testing.T, email string) base.User {
 	t.Helper()
 	hash, err := accounttest.Cheap().Hash(given)
 	kit.Must(t, err)
-	_, err = s.DB().CreateAccount(t.Context(), "New LLC", store.NewUser{Email: email, Name: "New", PasswordHash: hash,
-		PasswordChangeRequired: true})
+	_, err = identity.CreateAccount(t.Context(), s.DB(), "New LLC", identity.NewUser{Email: email, Name: "New",
+		PasswordHash: hash, PasswordChangeRequired: true})
 	kit.Must(t, err)
 	user, err := s.DB().UserByEmail(t.Context(), email)
 	kit.Must(t, err)
@@ -111,7 +112,7 @@ func TestFirstPassword(t *testing.T) {
 	}
 	hash, err := accounttest.Cheap().Hash(given)
 	kit.Must(t, err)
-	kit.Must(t, s.DB().ResetPassword(t.Context(), user.Account, user.ID, hash))
+	kit.Must(t, identity.ResetPassword(t.Context(), s.DB(), user.Account, user.ID, hash))
 	v.get("/account").wantTo(t, "/login?next=%2Faccount")
 	v.login(email, given)
 	v.get("/account").wantTo(t, "/password?next=%2Faccount")

@@ -6,8 +6,10 @@ import (
 
 	"quittance/internal/access"
 	"quittance/internal/document"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/incoming"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/page"
-	"quittance/internal/store"
 	"quittance/internal/view"
 )
 
@@ -95,7 +97,7 @@ func (req *request) sendXML(o *view.Outgoing, err error) error {
 		return err
 	}
 	if o.XML == nil {
-		return store.ErrNotFound
+		return base.ErrNotFound
 	}
 	file := view.XMLFile(o.Number(), o.XML)
 	return req.sendFile(&file)
@@ -116,7 +118,7 @@ func (req *request) respondNeeds(profile document.Profile, findings document.Fin
 	if err != nil {
 		return err
 	}
-	found, err := req.session.Tenant.Invoice(req.R.Context(), id)
+	found, err := invoices.Find(req.R.Context(), req.session.Tenant, id)
 	if err != nil {
 		return err
 	}
@@ -133,7 +135,7 @@ func (req *request) outgoingCredit(profile document.Profile, named bool) (view.O
 	if err != nil {
 		return view.Outgoing{}, err
 	}
-	note, err := req.session.Tenant.CreditNote(req.R.Context(), id)
+	note, err := invoices.FindCreditNote(req.R.Context(), req.session.Tenant, id)
 	if err != nil {
 		return view.Outgoing{}, err
 	}
@@ -169,7 +171,7 @@ func (req *request) downloadIncomingPDF() error {
 	if err != nil {
 		return err
 	}
-	found, err := req.session.Tenant.IncomingInvoice(req.R.Context(), id)
+	found, err := incoming.Find(req.R.Context(), req.session.Tenant, id)
 	if err != nil {
 		return err
 	}
@@ -185,7 +187,7 @@ func (req *request) downloadRevisionPDF() error {
 	return req.printRevision(&r)
 }
 
-func (req *request) printRevision(r *store.Revision) error {
+func (req *request) printRevision(r *incoming.Revision) error {
 	if err := req.reserve(view.DocumentBytes(r)); err != nil {
 		return err
 	}

@@ -7,9 +7,12 @@ import (
 	"time"
 
 	"quittance/client/api"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
+	"quittance/internal/ledger/incoming"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/secret"
 	"quittance/internal/service"
-	"quittance/internal/store"
 	"quittance/internal/view"
 	"quittance/test/kit"
 )
@@ -25,7 +28,7 @@ func TestPDF(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), false, time.Millisecond)
 	v := s.loggedIn(t)
-	s.purchase(t, "readable", func(d *store.NewIncoming) { d.Body = []byte(receivedInvoice) })
+	s.purchase(t, "readable", func(d *incoming.NewIncoming) { d.Body = []byte(receivedInvoice) })
 	s.purchase(t, "other", nil)
 	incoming := map[string]string{}
 	found, err := view.Of(s.tenant(t)).IncomingInvoices(t.Context(), view.IncomingFilter{}, 1, 100)
@@ -81,11 +84,11 @@ func TestPDFOfIncompleteInvoice(t *testing.T) {
 	if got := v.get("/invoices/" + path); got.status != http.StatusOK {
 		t.Errorf("without a format: %d", got.status)
 	}
-	made, err := s.DB().AddConnection(t.Context(), account.ID,
-		store.NewConnection{Kind: "http", Environment: service.Sandbox, BaseURL: s.Info.ProviderURL,
+	made, err := invoices.AddConnection(t.Context(), s.DB(), account.ID,
+		invoices.NewConnection{Kind: "http", Environment: service.Sandbox, BaseURL: s.Info.ProviderURL,
 			Format: "pint-ae", Credential: secret.New(s.Info.ProviderCredential)})
 	kit.Must(t, err)
-	_, err = s.DB().ActivateConnection(t.Context(), made.ID)
+	_, err = invoices.ActivateConnection(t.Context(), s.DB(), made.ID)
 	kit.Must(t, err)
 	if got := v.get("/invoices/" + path); got.status != http.StatusUnprocessableEntity ||
 		!strings.Contains(got.body, "not valid for PINT AE") {
@@ -114,9 +117,9 @@ func emiratiSeller() api.Profile {
 func TestXMLWithoutFormat(t *testing.T) {
 	inChromium(t, func(t *testing.T) {
 		s := start(t, first(), true, time.Millisecond)
-		id, err := store.ParseID(s.Info.AccountID)
+		id, err := base.ParseID(s.Info.AccountID)
 		kit.Must(t, err)
-		kit.Must(t, s.DB().SetProfile(t.Context(), id, emiratiSeller()))
+		kit.Must(t, identity.SetProfile(t.Context(), s.DB(), id, emiratiSeller()))
 		var made api.Invoice
 		s.api(t, s.token(t, s.email, s.password), http.MethodPost, "/api/v1/client/invoices", emirati("INV-1"), &made)
 		v, path := s.loggedIn(t), "/invoices/"+made.ID
@@ -130,7 +133,7 @@ func TestXMLWithoutFormat(t *testing.T) {
 			t.Errorf("an unknown format: %d", got.status)
 		}
 		wantCreditXML(t, s, v, made.ID)
-		kit.Must(t, s.DB().SetProfile(t.Context(), id, api.Profile{}))
+		kit.Must(t, identity.SetProfile(t.Context(), s.DB(), id, api.Profile{}))
 		b := newBrowser(t, s.base)
 		b.login(s.email, s.password)
 		b.open(path)

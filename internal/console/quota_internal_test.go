@@ -5,16 +5,16 @@ import (
 	"net/http"
 	"testing"
 
+	"quittance/internal/ledger/base"
 	"quittance/internal/problem"
-	"quittance/internal/store"
 )
 
 // wantQuotaPages checks that each quota error has a page with advice.
 func wantQuotaPages(t *testing.T, messages catalogue) {
 	t.Helper()
-	for _, quota := range []string{store.QuotaStoredBytes, store.QuotaDrafts, store.QuotaCustomers, store.QuotaItems,
-		store.QuotaSubscriptions, store.QuotaSubscriptionsCreated} {
-		p := problem.Of(fmt.Errorf("create: %w", &store.QuotaError{Quota: quota, Limit: 7}))
+	for _, quota := range []string{base.QuotaStoredBytes, base.QuotaDrafts, base.QuotaCustomers, base.QuotaItems,
+		base.QuotaSubscriptions, base.QuotaSubscriptionsCreated} {
+		p := problem.Of(fmt.Errorf("create: %w", &base.QuotaError{Quota: quota, Limit: 7}))
 		if p.Status() != http.StatusConflict {
 			t.Errorf("%s has the status %d", quota, p.Status())
 		}

@@ -7,8 +7,8 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/invoice"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/problem"
-	"quittance/internal/store"
 	"quittance/internal/strictjson"
 	"quittance/internal/submission"
 )
@@ -42,9 +42,9 @@ func (req *request) lookUpRecipient() error {
 	found, err := req.Submissions.LookUpRecipient(req.R.Context(), req.session.Tenant, *wanted.Scheme, *wanted.ID)
 	accepted, own := req.words.messages.profileNames(found.Profiles...), req.session.Account.Format
 	switch {
-	case errors.Is(err, store.ErrConnectionRequired):
+	case errors.Is(err, invoices.ErrConnectionRequired):
 		return req.respondRecipient(flashOf, "connection")
-	case errors.Is(err, store.ErrNotApproved):
+	case errors.Is(err, invoices.ErrNotApproved):
 		return req.respondRecipient(flashOf, "not_approved")
 	case errors.Is(err, submission.ErrBusy):
 		return req.respondRecipient(flashOf, "busy")

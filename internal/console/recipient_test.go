@@ -10,7 +10,8 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/invoices"
 	"quittance/sandbox/fakeprovider"
 	"quittance/test/kit"
 )
@@ -43,12 +44,12 @@ func TestCheckRecipient(t *testing.T) {
 		Times: 1}))
 	check("0235", "1234567890", "cannot say")
 
-	id, err := store.ParseID(s.Info.AccountID)
+	id, err := base.ParseID(s.Info.AccountID)
 	kit.Must(t, err)
-	connections, err := s.DB().Connections(t.Context(), &id)
+	connections, err := invoices.Connections(t.Context(), s.DB(), &id)
 	kit.Must(t, err)
 	for _, c := range connections {
-		_, err := s.DB().DisableConnection(t.Context(), c.ID)
+		_, err := invoices.DisableConnection(t.Context(), s.DB(), c.ID)
 		kit.Must(t, err)
 	}
 	check("0235", "1234567890", "no active provider connection")

@@ -13,8 +13,8 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/invoice"
+	"quittance/internal/ledger/identity"
 	"quittance/internal/page"
-	"quittance/internal/store"
 )
 
 // testConsole returns a console without a database.
@@ -57,7 +57,8 @@ func BenchmarkDraftForm(b *testing.B) {
 			"unit_code": "C62", "net_unit_price": "10.50", "vat_category": "S", "vat_rate": "5"})
 	}
 	c, s := secured(b)
-	made, err := s.CreateAccount(b.Context(), "Palm", store.NewUser{Email: "a@example.com", PasswordHash: "$"})
+	made, err := identity.CreateAccount(b.Context(), s.DB, "Palm", identity.NewUser{Email: "a@example.com",
+		PasswordHash: "$"})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -6,8 +6,9 @@ import (
 	"strings"
 
 	"quittance/client/api"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/page"
-	"quittance/internal/store"
 	"quittance/internal/submission"
 	"quittance/internal/view"
 )
@@ -21,9 +22,9 @@ type request struct {
 	// admission bounds the resources of the request.
 	admission Admission
 	// file is the file of a POST to a route that takes one.
-	file store.Upload
+	file invoices.Upload
 	// session is the session of the caller; its Tenant is nil when the caller is not logged in.
-	session store.Session
+	session base.Session
 	// holdsLargePage reports that the request holds a slot for a large page. reserved is the memory, in bytes, that it has
 	// reserved beside its body.
 	holdsLargePage bool

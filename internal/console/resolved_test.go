@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/invoices"
 	"quittance/test/kit"
 )
 
@@ -19,30 +20,31 @@ func TestContradictedInvoice(t *testing.T) {
 	v, token := s.loggedIn(t), s.token(t, s.email, s.password)
 	var made api.Invoice
 	s.api(t, token, http.MethodPost, "/api/v1/client/invoices", draft("INV-1", "1"), &made)
-	id, err := store.ParseID(made.ID)
+	id, err := base.ParseID(made.ID)
 	kit.Must(t, err)
-	begin := func() store.SubmissionLease {
+	begin := func() invoices.SubmissionLease {
 		t.Helper()
-		call, _, err := s.tenant(t).BeginSubmission(t.Context(), id,
-			store.Intent{Environment: "sandbox", LeaseDuration: time.Hour,
-				Render: func(source store.Source) ([]byte, api.Faults, error) { return sentDocument(source.Draft) }})
+		call, _, err := invoices.BeginSubmission(t.Context(), s.tenant(t), id,
+			invoices.Intent{Environment: "sandbox", LeaseDuration: time.Hour,
+				Render: func(source invoices.Source) ([]byte, api.Faults, error) { return sentDocument(source.Draft) }})
 		kit.Must(t, err)
 		return call
 	}
-	record := func(call store.SubmissionLease, change func(d *store.Decision)) {
+	record := func(call invoices.SubmissionLease, change func(d *invoices.Decision)) {
 		t.Helper()
-		_, err := call.Record(t.Context(), func(s store.Submission, _ bool, _ time.Time) (store.Decision, error) {
-			d := store.Decision{Outcome: s.Outcome, States: s.States}
+		_, err := call.Record(t.Context(), func(s invoices.Submission, _ bool, _ time.Time) (invoices.Decision, error) {
+			d := invoices.Decision{Outcome: s.Outcome, States: s.States}
 			change(&d)
 			return d, nil
 		})
 		kit.Must(t, err)
 	}
 	call := begin()
-	record(call, func(d *store.Decision) { d.Outcome = api.OutcomeUnknown })
-	ctx := store.WithActor(t.Context(), store.Actor{Kind: store.ActorAdministrator, Name: "ada@desk",
-		Means: store.MeansCommandLine})
-	_, err = s.DB().ResolveSubmission(ctx, call.Submission.ID, store.DecisionReject, "said <so> by telephone")
+	record(call, func(d *invoices.Decision) { d.Outcome = api.OutcomeUnknown })
+	ctx := base.WithActor(t.Context(), base.Actor{Kind: base.ActorAdministrator, Name: "ada@desk",
+		Means: base.MeansCommandLine})
+	_, err = invoices.ResolveAnySubmission(ctx, s.DB(), call.Submission.ID, invoices.DecisionReject,
+		"said <so> by telephone")
 	kit.Must(t, err)
 	page := v.get("/invoices/" + made.ID).body
 	for _, want := range []string{"Resolved as rejected", "count as rejected", "by ada@desk",
@@ -69,13 +71,13 @@ func TestContradictedInvoice(t *testing.T) {
 	if status != http.StatusOK {
 		t.Fatalf("corrected: %d", status)
 	}
-	response := &store.NewEvidence{Call: "status", HTTPStatus: http.StatusOK, MediaType: "application/json",
+	response := &invoices.NewEvidence{Call: "status", HTTPStatus: http.StatusOK, MediaType: "application/json",
 		Body: []byte("{}"), StateValues: map[string]string{}}
-	record(begin(), func(d *store.Decision) {
+	record(begin(), func(d *invoices.Decision) {
 		d.Outcome, d.Evidence, d.Responded = api.OutcomeAcknowledged, response,
 			true
 	})
-	record(call, func(d *store.Decision) { d.Contradicts, d.Evidence, d.Responded = true, response, true })
+	record(call, func(d *invoices.Decision) { d.Contradicts, d.Evidence, d.Responded = true, response, true })
 	page = v.get("/invoices/" + made.ID).body
 	for _, want := range []string{`id="contradicted"`, `role="alert"`, "The provider reported submission " +
 		call.Submission.ID.String(), "2 submissions of this invoice have reached the provider"} {

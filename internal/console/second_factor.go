@@ -9,9 +9,10 @@ import (
 	"quittance/client/api"
 	"quittance/internal/access"
 	"quittance/internal/account"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
 	"quittance/internal/page"
 	"quittance/internal/secret"
-	"quittance/internal/store"
 	"quittance/internal/view"
 )
 
@@ -52,7 +53,7 @@ type secondFactorPage struct {
 	Email string
 	// App reports that the user has an authenticator app.
 	App      bool
-	Passkeys []store.Passkey
+	Passkeys []identity.Passkey
 	// Possible reports that the service can have passkeys at this address, and Full that the user may have no more.
 	Possible, Full bool
 	// Codes, Disable and Add are the fields of the forms.
@@ -66,7 +67,7 @@ type secondFactorPage struct {
 }
 
 func (req *request) respondSecondFactor(status int, fault string) error {
-	state, err := req.session.Tenant.SecondFactorState(req.R.Context(), req.session.User)
+	state, err := identity.ReadSecondFactorState(req.R.Context(), req.session.Tenant, req.session.User)
 	if err != nil {
 		return err
 	}
@@ -76,10 +77,10 @@ func (req *request) respondSecondFactor(status int, fault string) error {
 	}
 	_, possible := req.relyingParty()
 	p := secondFactorPage{SecondFactor: view.SecondFactor(state), Email: req.session.Email, App: state.AppSince != nil,
-		Passkeys: state.Passkeys, Possible: possible, Full: len(state.Passkeys) >= store.MaxPasskeys,
+		Passkeys: state.Passkeys, Possible: possible, Full: len(state.Passkeys) >= identity.MaxPasskeys,
 		Codes: req.present("codes", &state), Disable: req.present("disable", &state), Add: req.present("add", &state),
-		Password: state.EnrolledAt() == nil && req.session.Means != store.LoginBySingleSignOn,
-		Required: req.session.Account.LoginPolicy == store.LoginSecondFactor, Fault: fault}
+		Password: state.EnrolledAt() == nil && req.session.Means != identity.LoginBySingleSignOn,
+		Required: req.session.Account.LoginPolicy == base.LoginSecondFactor, Fault: fault}
 	if req.session.FactorRequired {
 		return req.Show(status, "second_factor_required", "", page.Layout{Title: title, Body: p})
 	}
@@ -111,13 +112,13 @@ type enrollmentPage struct {
 func (req *request) respondEnrollment(status int, fault string) error {
 	ctx := req.R.Context()
 	pending, err := req.Accounts.PendingEnrollment(ctx, req.session)
-	if errors.Is(err, store.ErrNotFound) {
+	if errors.Is(err, base.ErrNotFound) {
 		return req.Redirect(secondFactorPath)
 	}
 	if err != nil {
 		return err
 	}
-	state, err := req.session.Tenant.SecondFactorState(ctx, req.session.User)
+	state, err := identity.ReadSecondFactorState(ctx, req.session.Tenant, req.session.User)
 	if err != nil {
 		return err
 	}
@@ -130,7 +131,7 @@ func (req *request) respondEnrollment(status int, fault string) error {
 	if state.EnrolledAt() != nil {
 		p.Present = new(req.present("present", &state))
 	} else {
-		p.Password = req.session.Means != store.LoginBySingleSignOn
+		p.Password = req.session.Means != identity.LoginBySingleSignOn
 	}
 	return req.Show(status, "second_factor_confirm", "factor.begin", page.Layout{Section: "account", Body: p})
 }
@@ -182,7 +183,7 @@ func (req *request) factorFault(err error) string {
 		return "assertion"
 	case errors.Is(err, account.ErrOTPRequired):
 		return "otp"
-	case errors.Is(err, store.ErrFactorRequired):
+	case errors.Is(err, identity.ErrFactorRequired):
 		return "required"
 	}
 	return ""

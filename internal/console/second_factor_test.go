@@ -10,7 +10,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/pquerna/otp/hotp"
 
-	"quittance/internal/store"
+	"quittance/internal/ledger/identity"
 	"quittance/test/kit"
 )
 
@@ -173,7 +173,7 @@ func TestSecondFactorInBrowser(t *testing.T) {
 func TestStolenSessionEnrolsNothing(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Hour)
-	kit.Must(t, s.DB().RecordMailer(t.Context(), true))
+	kit.Must(t, identity.RecordMailer(t.Context(), s.DB(), true))
 	owner, thief := s.atLocalhost().loggedIn(t), s.atLocalhost().loggedIn(t)
 	thief.password = ""
 	if got := owner.post("/second-factor/begin"); got.status != http.StatusSeeOther {
@@ -201,7 +201,7 @@ func TestStolenSessionEnrolsNothing(t *testing.T) {
 		t.Errorf("mails %+v", told)
 	}
 	owner.enroll()
-	if mail := s.mail(t, s.email, store.MailFactorAdded); mail.To != s.email {
+	if mail := s.mail(t, s.email, identity.MailFactorAdded); mail.To != s.email {
 		t.Errorf("mail %+v", mail)
 	}
 }

@@ -9,9 +9,10 @@ import (
 
 	"quittance/internal/access"
 	"quittance/internal/account"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
 	"quittance/internal/page"
 	"quittance/internal/secret"
-	"quittance/internal/store"
 )
 
 func sessionRoutes() []route {
@@ -39,7 +40,7 @@ func (req *request) authenticate() error {
 		return nil
 	}
 	session, err := req.admission.Authenticate(req.R.Context(), digest)
-	if errors.Is(err, store.ErrNotFound) {
+	if errors.Is(err, base.ErrNotFound) {
 		return nil
 	}
 	req.session = session
@@ -125,11 +126,11 @@ func (req *request) followLink(link string) error {
 	if !found {
 		return req.Redirect(page.WithNotice("/login", "bad.link"))
 	}
-	err := req.start(account.Credentials{Email: email, Password: password.Reveal(), Means: store.LoginByLink})
+	err := req.start(account.Credentials{Email: email, Password: password.Reveal(), Means: identity.LoginByLink})
 	if errors.Is(err, account.ErrOTPRequired) {
 		return req.redirectToCode("/")
 	}
-	if errors.Is(err, store.ErrSignOnRequired) {
+	if errors.Is(err, identity.ErrSignOnRequired) {
 		return req.Redirect(page.WithNotice("/login", "bad.sso_required"))
 	}
 	if err != nil {
@@ -141,7 +142,7 @@ func (req *request) followLink(link string) error {
 func (req *request) respondLogin(status int, p loginPage) error {
 	title, _ := req.words.messages.Lookup("login.title")
 	var err error
-	if p.SendsMail, err = req.DB.SendsMail(req.R.Context()); err != nil {
+	if p.SendsMail, err = identity.SendsMail(req.R.Context(), req.DB); err != nil {
 		return err
 	}
 	if req.SignOn != nil {
@@ -156,7 +157,7 @@ func (req *request) respondLogin(status int, p loginPage) error {
 func (req *request) login() error {
 	email := req.Form.Get("email")
 	company := req.Form.Get("company")
-	of, _ := store.ParseID(company) // without one, as any other text
+	of, _ := base.ParseID(company) // without one, as any other text
 	err := req.start(account.Credentials{Email: email, Password: req.Form.Get("password"), Account: of})
 	if err == nil {
 		return req.Redirect(req.next())
@@ -174,10 +175,10 @@ func (req *request) login() error {
 	case errors.Is(err, account.ErrInvalidCredentials):
 		p.Fault = "wrong"
 		return req.respondLogin(http.StatusUnauthorized, p)
-	case errors.Is(err, store.ErrSuspended):
+	case errors.Is(err, identity.ErrSuspended):
 		p.Fault = "suspended"
 		return req.respondLogin(http.StatusForbidden, p)
-	case errors.Is(err, store.ErrSignOnRequired):
+	case errors.Is(err, identity.ErrSignOnRequired):
 		p.Fault = "sso_required"
 		return req.respondLogin(http.StatusForbidden, p)
 	}
@@ -218,7 +219,7 @@ func (req *request) start(given account.Credentials) error {
 // adopt makes a new session that of the browser. It ends the session that the browser had before.
 func (req *request) adopt(started account.Login) error {
 	if req.session.Tenant != nil {
-		if err := req.DB.RevokeToken(req.R.Context(), req.session.Digest); err != nil {
+		if err := identity.RevokeToken(req.R.Context(), req.DB, req.session.Digest); err != nil {
 			return err
 		}
 	}
@@ -228,7 +229,7 @@ func (req *request) adopt(started account.Login) error {
 }
 
 func (req *request) logout() error {
-	if err := req.DB.RevokeToken(req.R.Context(), req.session.Digest); err != nil {
+	if err := identity.RevokeToken(req.R.Context(), req.DB, req.session.Digest); err != nil {
 		return err
 	}
 	http.SetCookie(req.W, req.NewCookie("", "", time.Time{}))

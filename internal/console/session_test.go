@@ -13,11 +13,13 @@ import (
 	"golang.org/x/net/html"
 
 	"quittance/client/api"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/service"
-	"quittance/internal/store"
 	"quittance/internal/view"
 	"quittance/test/kit"
-	"quittance/test/storetest"
+	"quittance/test/ledgertest"
 )
 
 const strong = "a long enough new password"
@@ -82,7 +84,7 @@ func TestSession(t *testing.T) {
 // TestSessionsEnd checks that sessions end when the password changes, which starts a new session, and when the account
 // is suspended.
 func TestSessionsEnd(t *testing.T) {
-	for _, engine := range storetest.Engines() {
+	for _, engine := range ledgertest.Engines() {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			s := start(t, engine, true, time.Millisecond)
@@ -112,9 +114,9 @@ func TestSessionsEnd(t *testing.T) {
 			if status := s.api(t, token, http.MethodGet, "/api/v1/client/account", nil, nil); status != http.StatusUnauthorized {
 				t.Errorf("a token: %d", status)
 			}
-			id, err := store.ParseID(s.Info.AccountID)
+			id, err := base.ParseID(s.Info.AccountID)
 			kit.Must(t, err)
-			kit.Must(t, s.DB().SuspendAccount(t.Context(), id))
+			kit.Must(t, identity.SuspendAccount(t.Context(), s.DB(), id))
 			if got := v.get("/account"); got.status != http.StatusSeeOther {
 				t.Errorf("suspended: %d", got.status)
 			}
@@ -184,7 +186,7 @@ func TestOtherSites(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
 	v := s.loggedIn(t)
-	created, err := s.tenant(t).CreateInvoice(t.Context(), draft("INV-1", "1"))
+	created, err := invoices.Create(t.Context(), s.tenant(t), draft("INV-1", "1"))
 	kit.Must(t, err)
 	submit := "/invoices/" + created.ID.String() + "/submit"
 	for _, headers := range [][]string{
@@ -198,7 +200,7 @@ func TestOtherSites(t *testing.T) {
 			}
 		}
 	}
-	if found, err := s.tenant(t).Invoice(t.Context(), created.ID); err != nil || found.Submission != nil {
+	if found, err := invoices.Find(t.Context(), s.tenant(t), created.ID); err != nil || found.Submission != nil {
 		t.Errorf("the invoice was submitted: %v", err)
 	}
 	if got := v.get("/account"); got.status != http.StatusOK {
@@ -218,7 +220,7 @@ func TestUnknownAddresses(t *testing.T) {
 	s.company(t, "other@example.com", strong)
 	stranger := s.visitor(t)
 	stranger.login("other@example.com", strong)
-	created, err := s.tenant(t).CreateInvoice(t.Context(), draft("INV-1", "1"))
+	created, err := invoices.Create(t.Context(), s.tenant(t), draft("INV-1", "1"))
 	kit.Must(t, err)
 	path := "/invoices/" + created.ID.String()
 	if got := v.get(path); got.status != http.StatusOK {
@@ -333,7 +335,7 @@ func TestEvidenceIsAnAttachment(t *testing.T) {
 	s := start(t, first(), true, 5*time.Millisecond)
 	v := s.loggedIn(t)
 	for number, network := range map[string]string{"INV-1": "sandbox-accepted", "INV-2": "sandbox-echo-body"} {
-		created, err := s.tenant(t).CreateInvoice(t.Context(), draft(number, network))
+		created, err := invoices.Create(t.Context(), s.tenant(t), draft(number, network))
 		kit.Must(t, err)
 		v.post("/invoices/" + created.ID.String() + "/submit")
 		evidence, err := view.Of(s.tenant(t)).EvidenceHistory(t.Context(), view.OfInvoice(created.ID), 1, 10)
@@ -398,7 +400,7 @@ func TestInvoiceListIsSmall(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
 	for n := range 100 {
-		_, err := s.tenant(t).CreateInvoice(t.Context(), draft("INV-"+strconv.Itoa(n), "1"))
+		_, err := invoices.Create(t.Context(), s.tenant(t), draft("INV-"+strconv.Itoa(n), "1"))
 		kit.Must(t, err)
 	}
 	v := s.loggedIn(t)
@@ -434,7 +436,7 @@ func TestInvoiceListIsSmall(t *testing.T) {
 func BenchmarkHundredRows(b *testing.B) {
 	s := start(b, first(), true, time.Millisecond)
 	for n := range 100 {
-		created, err := s.tenant(b).CreateInvoice(b.Context(), draft("INV-"+strconv.Itoa(n), "1"))
+		created, err := invoices.Create(b.Context(), s.tenant(b), draft("INV-"+strconv.Itoa(n), "1"))
 		kit.Must(b, err)
 		if n%2 == 0 {
 			s.report(b, created.ID.String(), "accepted_by_provider")

@@ -6,8 +6,9 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/access"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
 	"quittance/internal/page"
-	"quittance/internal/store"
 	"quittance/internal/view"
 )
 
@@ -28,14 +29,14 @@ func sessionRecordRoutes() []route {
 
 // sessionsPage is the view model of the sessions of one user. Own reports that it is the one who looks at the page.
 type sessionsPage struct {
-	User   store.User
+	User   base.User
 	Own    bool
 	Rows   []api.Session
 	Paging page.Paging
 }
 
 func (req *request) listOwnSessions() error {
-	user, err := req.DB.User(req.R.Context(), req.session)
+	user, err := identity.FindUserOf(req.R.Context(), req.DB, req.session)
 	if err != nil {
 		return err
 	}
@@ -54,7 +55,7 @@ func (req *request) listSessionsOfUser() error {
 	if id == req.session.User {
 		return req.Redirect(sessionsPath)
 	}
-	user, err := req.session.Tenant.User(req.R.Context(), id)
+	user, err := identity.FindUser(req.R.Context(), req.session.Tenant, id)
 	if err != nil {
 		return err
 	}
@@ -65,9 +66,10 @@ func (req *request) listSessionsOfUser() error {
 	return req.respondSessions(user, title, "users")
 }
 
-func (req *request) respondSessions(user store.User, title, section string) error {
+func (req *request) respondSessions(user base.User, title, section string) error {
 	p := sessionsPage{User: user, Own: user.ID == req.session.User, Paging: req.Paging()}
-	records, total, err := req.session.Tenant.SessionRecords(req.R.Context(), user.ID, p.Paging.Page, p.Paging.PerPage)
+	records, total, err := identity.SessionRecords(req.R.Context(), req.session.Tenant, user.ID, p.Paging.Page,
+		p.Paging.PerPage)
 	if err != nil {
 		return err
 	}
@@ -85,7 +87,7 @@ func (req *request) endSession() error {
 	if err != nil {
 		return err
 	}
-	ended, err := req.session.Tenant.EndSession(req.R.Context(), req.session, id)
+	ended, err := identity.EndSession(req.R.Context(), req.session.Tenant, req.session, id)
 	if err != nil {
 		return err
 	}
@@ -100,7 +102,7 @@ func (req *request) endSession() error {
 }
 
 func (req *request) endOtherSessions() error {
-	if _, err := req.session.Tenant.EndOtherSessions(req.R.Context(), req.session); err != nil {
+	if _, err := identity.EndOtherSessions(req.R.Context(), req.session.Tenant, req.session); err != nil {
 		return err
 	}
 	return req.Redirect(page.WithNotice(sessionsPath, "good.sessions_ended"))

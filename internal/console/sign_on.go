@@ -9,10 +9,10 @@ import (
 	"quittance/client/api"
 	"quittance/internal/access"
 	"quittance/internal/account"
+	"quittance/internal/ledger/identity"
 	"quittance/internal/page"
 	"quittance/internal/problem"
 	"quittance/internal/sso"
-	"quittance/internal/store"
 )
 
 // signOnRoutes are the begin and the end of a login by single sign-on. Its end is a request of the provider's page:
@@ -71,7 +71,7 @@ func (req *request) endSignOn() error {
 		req.holdPending(started, http.SameSiteLaxMode) // the next page is still part of the navigation from the provider
 		return req.redirectToCode(req.ownPage(answer.Next()))
 	}
-	if errors.Is(err, store.ErrChooseCompany) && !started.Pending.IsZero() {
+	if errors.Is(err, identity.ErrChooseCompany) && !started.Pending.IsZero() {
 		http.SetCookie(req.W, req.choiceCookie(started.Pending.Reveal(), started.Expires))
 		return req.Redirect(companyPath)
 	}
@@ -106,9 +106,9 @@ func (req *request) refuseSignOn(err error) error {
 	}{
 		{sso.ErrUnavailable, "bad.sso_unavailable"}, {sso.ErrDenied, "bad.sso_denied"}, {sso.ErrInvalid, "bad.sso_invalid"},
 		{sso.ErrUnverified, "bad.sso_unverified"}, {sso.ErrState, "bad.sso_state"}, {account.ErrNoUser, "bad.sso_no_user"},
-		{store.ErrOtherSubject, "bad.sso_other"},
-		{store.ErrSuspended, "bad.sso_suspended"},
-		{store.ErrSecondFactor, "bad.sso_factor"},
+		{identity.ErrOtherSubject, "bad.sso_other"},
+		{identity.ErrSuspended, "bad.sso_suspended"},
+		{identity.ErrSecondFactor, "bad.sso_factor"},
 	} {
 		if errors.Is(err, known.err) {
 			return req.Redirect(page.WithNotice("/login", known.key))

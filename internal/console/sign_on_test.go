@@ -16,9 +16,9 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"quittance/internal/account"
+	"quittance/internal/ledger/identity"
 	"quittance/internal/service"
 	"quittance/internal/sso"
-	"quittance/internal/store"
 	"quittance/test/kit"
 	"quittance/test/ssotest"
 )
@@ -81,8 +81,8 @@ func TestSignOn(t *testing.T) {
 		ssotest.Person{Subject: "eve", Email: "ann@palm.example", Unverified: true},
 		ssotest.Person{Subject: "joe", Email: "joe@palm.example"})
 	made := s.company(t, "ann@palm.example", "ann's long password")
-	_, err := s.DB().AddUser(t.Context(), made.ID, store.NewUser{Email: "kim@palm.example", Name: "Kim", Role: "viewer",
-		PasswordHash: "$2"})
+	_, err := identity.AddUser(t.Context(), s.DB(), made.ID, identity.NewUser{Email: "kim@palm.example", Name: "Kim",
+		Role: "viewer", PasswordHash: "$2"})
 	kit.Must(t, err)
 	v := s.visitor(t)
 	if got := v.signOn(provider, "ann", "?next=%2Finvoices%3Ftab%3Ddrafts"); got.status != http.StatusSeeOther ||
@@ -117,7 +117,7 @@ func TestSignOn(t *testing.T) {
 	if got := s.visitor(t).signOn(provider, "ben", ""); got.header.Get("Location") != "/" {
 		t.Errorf("the next login leads to %s", got.header.Get("Location"))
 	}
-	kit.Must(t, s.DB().SuspendAccount(t.Context(), made.ID))
+	kit.Must(t, identity.SuspendAccount(t.Context(), s.DB(), made.ID))
 	other := s.visitor(t)
 	other.wantNotice("suspended", other.signOn(provider, "ben", ""), "sso_suspended")
 }

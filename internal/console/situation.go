@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/store"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/view"
 )
 
@@ -27,7 +27,7 @@ func (s situation) Quotes() bool { return s.Kind == "rejected" || s.Kind == "neg
 
 // situationOf returns the situation of a document with its current submission, which is nil for a draft; nil if it
 // needs nobody.
-func situationOf(of string, s *store.Submission, states []stateView, now time.Time) *situation {
+func situationOf(of string, s *invoices.Submission, states []stateView, now time.Time) *situation {
 	switch {
 	case s == nil:
 		return nil

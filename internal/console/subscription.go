@@ -7,8 +7,9 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/access"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/events"
 	"quittance/internal/page"
-	"quittance/internal/store"
 	"quittance/internal/view"
 )
 
@@ -61,7 +62,7 @@ func (req *request) showSubscription() error {
 		return err
 	}
 	ctx, tenant := req.R.Context(), req.session.Tenant
-	found, err := tenant.Subscription(ctx, id)
+	found, err := events.FindSubscription(ctx, tenant, id)
 	if err != nil {
 		return err
 	}
@@ -78,7 +79,7 @@ func (req *request) showSubscription() error {
 	if err := req.listDeliveries(&p, newest); err != nil {
 		return err
 	}
-	rows, err := req.subscriptionRows([]store.Subscription{found})
+	rows, err := req.subscriptionRows([]events.Subscription{found})
 	if err != nil {
 		return err
 	}
@@ -128,8 +129,8 @@ func (req *request) listDeliveries(p *subscriptionPage, newest view.NewestDelive
 }
 
 // deliveryListRows returns deliveries with their subjects. It reads all their events in one query.
-func (req *request) deliveryListRows(deliveries []store.Delivery) ([]deliveryListRow, error) {
-	ids := make([]store.ID, len(deliveries))
+func (req *request) deliveryListRows(deliveries []events.Delivery) ([]deliveryListRow, error) {
+	ids := make([]base.ID, len(deliveries))
 	for n, d := range deliveries {
 		ids[n] = d.Event
 	}
@@ -148,12 +149,12 @@ func (req *request) deliveryListRows(deliveries []store.Delivery) ([]deliveryLis
 }
 
 // destinations returns the newest subscriptions of the company, by identifier.
-func (req *request) destinations() (map[store.ID]store.Subscription, error) {
+func (req *request) destinations() (map[base.ID]events.Subscription, error) {
 	found, err := view.Of(req.session.Tenant).Subscriptions(req.R.Context(), 1, page.MaxPerPage)
 	if err != nil {
 		return nil, err
 	}
-	out := make(map[store.ID]store.Subscription, len(found.Entries))
+	out := make(map[base.ID]events.Subscription, len(found.Entries))
 	for _, s := range found.Entries {
 		out[s.ID] = s
 	}

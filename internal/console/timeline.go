@@ -9,7 +9,8 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/invoice"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/view"
 )
 
@@ -75,7 +76,8 @@ type change struct {
 // newTimeline returns the time line of a submission, or an empty one for nil, which stands for a draft. The changes
 // come from the events, in their order, and the current values from the submission. Where old events were removed, a
 // value starts when its row last changed.
-func newTimeline(s *store.Submission, events []view.EventWithDeliveries, evidence []store.Evidence) (timeline, error) {
+func newTimeline(s *invoices.Submission, events []view.EventWithDeliveries,
+	evidence []invoices.Evidence) (timeline, error) {
 	if s == nil {
 		return timeline{Rows: emptyTimelineRows()}, nil
 	}
@@ -109,7 +111,7 @@ func emptyTimelineRows() []timelineRow {
 }
 
 // changesOf reads the changes of a submission from its events.
-func changesOf(submission store.ID, events []view.EventWithDeliveries) ([]change, error) {
+func changesOf(submission base.ID, events []view.EventWithDeliveries) ([]change, error) {
 	var changes []change
 	for _, e := range events {
 		if e.Kind != api.EventStatusChanged {
@@ -139,7 +141,7 @@ func changesOf(submission store.ID, events []view.EventWithDeliveries) ([]change
 }
 
 // withStates adds the changes that are only known from the current states of the submission.
-func withStates(changes []change, s *store.Submission) []change {
+func withStates(changes []change, s *invoices.Submission) []change {
 	current := map[invoice.Dimension]string{}
 	for _, dimension := range invoice.Dimensions {
 		value := s.States.Stored(dimension).Value
@@ -191,7 +193,7 @@ func newTimelineRow(view stateView, dimension invoice.Dimension, before string, 
 
 // findEvidence returns a function that finds the evidence entry of a value: the last entry with that value that was
 // received before the change.
-func findEvidence(submission store.ID, evidence []store.Evidence) func(dimension, value string, at time.Time) int64 {
+func findEvidence(submission base.ID, evidence []invoices.Evidence) func(dimension, value string, at time.Time) int64 {
 	return func(dimension, value string, at time.Time) int64 {
 		for _, e := range slices.Backward(evidence) {
 			if e.Submission == submission && e.StateValues[dimension] == value && !e.ReceivedAt.After(at) {

@@ -9,7 +9,9 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/invoice"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/events"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/view"
 )
 
@@ -17,9 +19,9 @@ var began = time.Date(2026, time.March, 1, 9, 0, 0, 0, time.UTC)
 
 // history returns the events of a submission's changes, a minute apart: the four values after each change, "" for
 // unreported ones.
-func history(t *testing.T, submission store.ID, changes ...[4]string) []view.EventWithDeliveries {
+func history(t *testing.T, submission base.ID, changes ...[4]string) []view.EventWithDeliveries {
 	t.Helper()
-	var events []view.EventWithDeliveries
+	var out []view.EventWithDeliveries
 	for n, words := range changes {
 		optional := func(word string) *string {
 			if word == "" {
@@ -35,22 +37,22 @@ func history(t *testing.T, submission store.ID, changes ...[4]string) []view.Eve
 		if err != nil {
 			t.Fatal(err)
 		}
-		events = append(events, view.EventWithDeliveries{
-			Event: store.Event{Kind: api.EventStatusChanged, OccurredAt: began.Add(time.Duration(n+1) * time.Minute),
+		out = append(out, view.EventWithDeliveries{
+			Event: events.Event{Kind: api.EventStatusChanged, OccurredAt: began.Add(time.Duration(n+1) * time.Minute),
 				Body: body}})
 	}
-	return events
+	return out
 }
 
 // submissionWith returns a submission with the given values, all final, that were reported the given minutes after it
 // began.
-func submissionWith(words [4]string, minutes ...int) *store.Submission {
-	rows, origins := map[invoice.Dimension]invoice.StoredState{}, map[invoice.Dimension]store.Origin{}
+func submissionWith(words [4]string, minutes ...int) *invoices.Submission {
+	rows, origins := map[invoice.Dimension]invoice.StoredState{}, map[invoice.Dimension]invoices.Origin{}
 	for n, dimension := range invoice.Dimensions {
 		rows[dimension] = invoice.StoredState{Value: words[n], Terminal: true}
-		origins[dimension] = store.Origin{ReportedAt: began.Add(time.Duration(minutes[n]) * time.Minute)}
+		origins[dimension] = invoices.Origin{ReportedAt: began.Add(time.Duration(minutes[n]) * time.Minute)}
 	}
-	return &store.Submission{ID: store.ID{1}, AttemptedAt: began, States: invoice.RestoreStates(rows), Origins: origins}
+	return &invoices.Submission{ID: base.ID{1}, AttemptedAt: began, States: invoice.RestoreStates(rows), Origins: origins}
 }
 
 // drawn returns the segments of a row: value, first column, column after the last.
@@ -71,14 +73,14 @@ func TestTimeline(t *testing.T) {
 	last := [4]string{"b", "c", "", "x"}
 	s := submissionWith(last, 3, 2, 0, 2)
 	events := history(t, s.ID, [4]string{"a", "", "", ""}, [4]string{"a", "c", "", "x"}, last)
-	events = append(events, history(t, store.ID{2}, [4]string{"another", "another", "another", "another"})...)
-	evidence := []store.Evidence{
+	events = append(events, history(t, base.ID{2}, [4]string{"another", "another", "another", "another"})...)
+	evidence := []invoices.Evidence{
 		{Submission: s.ID, Ordinal: 1, ReceivedAt: began,
-			NewEvidence: store.NewEvidence{StateValues: map[string]string{"submission_state": "a"}}},
+			NewEvidence: invoices.NewEvidence{StateValues: map[string]string{"submission_state": "a"}}},
 		{Submission: s.ID, Ordinal: 2, ReceivedAt: began.Add(3 * time.Minute),
-			NewEvidence: store.NewEvidence{StateValues: map[string]string{"submission_state": "b"}}},
+			NewEvidence: invoices.NewEvidence{StateValues: map[string]string{"submission_state": "b"}}},
 		{Submission: s.ID, Ordinal: 3, ReceivedAt: began.Add(time.Hour),
-			NewEvidence: store.NewEvidence{StateValues: map[string]string{"submission_state": "b"}}},
+			NewEvidence: invoices.NewEvidence{StateValues: map[string]string{"submission_state": "b"}}},
 	}
 	chart, err := newTimeline(s, events, evidence)
 	if err != nil {

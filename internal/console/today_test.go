@@ -5,7 +5,8 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
 	"quittance/test/kit"
 )
 
@@ -16,13 +17,13 @@ func TestIssueDateOfTheCompany(t *testing.T) {
 	s := start(t, first(), true, time.Millisecond)
 	v := s.loggedIn(t)
 	id := v.created(complete("INV-1"))
-	account, err := store.ParseID(s.Info.AccountID)
+	account, err := base.ParseID(s.Info.AccountID)
 	kit.Must(t, err)
 	zones := map[string]string{"TO": "Pacific/Tongatapu", "AS": "Pacific/Pago_Pago", "AE": "Asia/Dubai", "US": "UTC"}
 	for country, name := range zones {
 		zone, err := time.LoadLocation(name)
 		kit.Must(t, err)
-		kit.Must(t, s.DB().SetProfile(t.Context(), account, api.Profile{Country: &country}))
+		kit.Must(t, identity.SetProfile(t.Context(), s.DB(), account, api.Profile{Country: &country}))
 		for _, path := range []string{"/invoices/new", "/invoices/" + id + "/duplicate", "/invoices/" + id + "/credit"} {
 			before := time.Now().In(zone).Format(time.DateOnly)
 			got := controls(t, v.read(path).body).Get("issue_date")

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"quittance/internal/store"
+	"quittance/internal/ledger/events"
 	"quittance/internal/view"
 )
 
@@ -28,10 +28,10 @@ func charted(t *testing.T, recent view.RecentAttempts) traffic {
 var trafficNow = time.Date(2026, time.March, 1, 9, 30, 0, 0, time.UTC)
 
 // tries returns attempts that started the given time ago, with a status and durations in milliseconds.
-func tries(ago time.Duration, status int, durations ...int) []store.Attempt {
-	var out []store.Attempt
+func tries(ago time.Duration, status int, durations ...int) []events.Attempt {
+	var out []events.Attempt
 	for _, ms := range durations {
-		out = append(out, store.Attempt{StartedAt: trafficNow.Add(-ago), Duration: time.Duration(ms) * time.Millisecond,
+		out = append(out, events.Attempt{StartedAt: trafficNow.Add(-ago), Duration: time.Duration(ms) * time.Millisecond,
 			HTTPStatus: status})
 	}
 	return out
@@ -41,7 +41,7 @@ func tries(ago time.Duration, status int, durations ...int) []store.Attempt {
 // maximum, and small values stay visible.
 func TestTraffic(t *testing.T) {
 	t.Parallel()
-	var attempts []store.Attempt
+	var attempts []events.Attempt
 	attempts = append(attempts, tries(0, 200, 1, 2, 3, 400)...)
 	attempts = append(attempts, tries(29*time.Minute, 204, 4)...)
 	attempts = append(attempts, tries(31*time.Minute, 503, 1000)...)

@@ -7,9 +7,10 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/access"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/events"
 	"quittance/internal/page"
 	"quittance/internal/problem"
-	"quittance/internal/store"
 	"quittance/internal/view"
 )
 
@@ -91,7 +92,7 @@ func (req *request) listUndelivered() error {
 }
 
 // undeliveredRows returns the rows of the page. It reads the events in one query and the destinations in another.
-func (req *request) undeliveredRows(p *undeliveredPage, deliveries []store.Delivery) error {
+func (req *request) undeliveredRows(p *undeliveredPage, deliveries []events.Delivery) error {
 	rows, err := req.deliveryListRows(deliveries)
 	if err != nil {
 		return err
@@ -119,14 +120,14 @@ func (req *request) redeliverSelected() error {
 	}
 	again := 0
 	for _, name := range chosen {
-		id, err := store.ParseID(name)
+		id, err := base.ParseID(name)
 		if err != nil || id.IsZero() {
-			return store.ErrNotFound
+			return base.ErrNotFound
 		}
-		switch _, err := req.session.Tenant.Redeliver(req.R.Context(), id); {
+		switch _, err := events.Redeliver(req.R.Context(), req.session.Tenant, id); {
 		case err == nil:
 			again++
-		case !errors.Is(err, store.ErrInactive):
+		case !errors.Is(err, events.ErrInactive):
 			return err
 		}
 	}

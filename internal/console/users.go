@@ -8,9 +8,10 @@ import (
 	"quittance/client/api"
 	"quittance/internal/access"
 	"quittance/internal/account"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
 	"quittance/internal/page"
 	"quittance/internal/problem"
-	"quittance/internal/store"
 	"quittance/internal/view"
 )
 
@@ -72,19 +73,19 @@ type invitationRow struct {
 }
 
 // mailKey returns the key of the text about the e-mail of an invitation, below "users.mail.".
-func mailKey(mail store.InvitationMail) string {
+func mailKey(mail identity.InvitationMail) string {
 	switch mail.State {
-	case store.MailPending:
+	case identity.MailPending:
 		if mail.Reason != "" {
 			return "retried"
 		}
-	case store.MailFailed, store.MailEnded:
+	case identity.MailFailed, identity.MailEnded:
 		switch mail.Reason {
 		case "recipient_refused", "message_refused":
 			return mail.Reason
 		}
 		return "failed"
-	case store.MailSent:
+	case identity.MailSent:
 	case "":
 		return "none"
 	}
@@ -108,18 +109,18 @@ func (req *request) respondUsers(status int, form inviteForm) error {
 	if p.Invite.Role == "" {
 		p.Invite.Role = access.Viewer
 	}
-	users, total, err := tenant.Users(ctx, p.Paging.Page, p.Paging.PerPage)
+	users, total, err := identity.Users(ctx, tenant, p.Paging.Page, p.Paging.PerPage)
 	if err != nil {
 		return err
 	}
 	p.Paging.Total = total
-	factors, err := tenant.UsersWithSecondFactor(ctx)
+	factors, err := identity.UsersWithSecondFactor(ctx, tenant)
 	if err != nil {
 		return err
 	}
 	p.LoginPolicy = req.loginPolicy(factors[req.session.User])
-	addresses := map[store.ID]string{req.session.User: req.session.Email}
-	ids := make([]store.ID, len(users))
+	addresses := map[base.ID]string{req.session.User: req.session.Email}
+	ids := make([]base.ID, len(users))
 	for n, u := range users {
 		ids[n] = u.ID
 	}
@@ -127,7 +128,7 @@ func (req *request) respondUsers(status int, form inviteForm) error {
 	if err != nil {
 		return err
 	}
-	keys, err := tenant.APIKeyCounts(ctx)
+	keys, err := identity.APIKeyCounts(ctx, tenant)
 	if err != nil {
 		return err
 	}
@@ -135,11 +136,11 @@ func (req *request) respondUsers(status int, form inviteForm) error {
 		addresses[u.ID] = u.Email
 		p.Users = append(p.Users, userRow{view.User(u), u.ID == req.session.User, logins[u.ID], factors[u.ID], keys[u.ID]})
 	}
-	invitations, err := tenant.Invitations(ctx)
+	invitations, err := identity.Invitations(ctx, tenant)
 	if err != nil {
 		return err
 	}
-	sends, err := req.DB.SendsMail(ctx)
+	sends, err := identity.SendsMail(ctx, req.DB)
 	if err != nil {
 		return err
 	}
@@ -177,7 +178,7 @@ func (req *request) inviteUser() error {
 	for _, fault := range [...]struct {
 		err error
 		key string
-	}{{account.ErrEmail, "email"}, {store.ErrExists, "exists"}, {store.ErrLimit, "limit"}} {
+	}{{account.ErrEmail, "email"}, {base.ErrExists, "exists"}, {base.ErrLimit, "limit"}} {
 		if errors.Is(err, fault.err) {
 			if form.Fault = fault.key; len(form.Email) > maxEmail {
 				form.Email = ""
@@ -198,7 +199,7 @@ func (req *request) revokeInvitation() error {
 	if err != nil {
 		return err
 	}
-	if _, err := req.session.Tenant.RevokeInvitation(req.R.Context(), req.session, id); err != nil {
+	if _, err := identity.RevokeInvitation(req.R.Context(), req.session.Tenant, req.session, id); err != nil {
 		return err
 	}
 	return req.Redirect(page.WithNotice(usersPath, "good.invitation_revoked"))
@@ -209,7 +210,7 @@ func (req *request) changeRole() error {
 	if !role.IsValid() {
 		return problem.For(api.CodeMalformedRequest).Because(page.ErrForm)
 	}
-	return req.changeUser("good.role_changed", func(now store.UserChange) store.UserChange {
+	return req.changeUser("good.role_changed", func(now identity.UserChange) identity.UserChange {
 		now.Role, now.RevokeKeys = role, req.Form.Get("revoke_keys") != ""
 		return now
 	})
@@ -220,7 +221,7 @@ func (req *request) setActive(active bool) error {
 	if active {
 		done = "good.user_enabled"
 	}
-	return req.changeUser(done, func(now store.UserChange) store.UserChange {
+	return req.changeUser(done, func(now identity.UserChange) identity.UserChange {
 		now.Active, now.RevokeKeys = active, req.Form.Get("revoke_keys") != ""
 		return now
 	})
@@ -228,7 +229,7 @@ func (req *request) setActive(active bool) error {
 
 // unlinkUser ends the link of a user to a person at the OpenID provider.
 func (req *request) unlinkUser() error {
-	return req.changeUser("good.user_unlinked", func(now store.UserChange) store.UserChange {
+	return req.changeUser("good.user_unlinked", func(now identity.UserChange) identity.UserChange {
 		now.Linked = false
 		return now
 	})
@@ -239,7 +240,7 @@ func (req *request) resetSecondFactor() error {
 	if err != nil {
 		return err
 	}
-	if _, err := req.session.Tenant.ResetSecondFactor(req.R.Context(), req.session, id); err != nil {
+	if _, err := identity.ResetSecondFactor(req.R.Context(), req.session.Tenant, req.session, id); err != nil {
 		return err
 	}
 	return req.Redirect(page.WithNotice(usersPath, "good.factor_reset"))
@@ -247,14 +248,14 @@ func (req *request) resetSecondFactor() error {
 
 // changeUser changes the user that the path names, and redirects to the list with the notice done. A user who has given
 // up the own right to see the list gets the first page instead.
-func (req *request) changeUser(done string, change func(now store.UserChange) store.UserChange) error {
+func (req *request) changeUser(done string, change func(now identity.UserChange) identity.UserChange) error {
 	id, err := req.ID("user")
 	if err != nil {
 		return err
 	}
-	changed, err := req.session.Tenant.ChangeUser(req.R.Context(), req.session, id,
-		func(now store.UserChange) (store.UserChange, error) { return change(now), nil })
-	if errors.Is(err, store.ErrLastOwner) {
+	changed, err := identity.ChangeUser(req.R.Context(), req.session.Tenant, req.session, id,
+		func(now identity.UserChange) (identity.UserChange, error) { return change(now), nil })
+	if errors.Is(err, identity.ErrLastOwner) {
 		return req.Redirect(page.WithNotice(usersPath, "bad.last_owner"))
 	}
 	if err != nil {

@@ -11,8 +11,9 @@ import (
 	"time"
 
 	"quittance/internal/access"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
 	"quittance/internal/service"
-	"quittance/internal/store"
 	"quittance/test/accounttest"
 	"quittance/test/kit"
 )
@@ -107,9 +108,9 @@ func TestInvitedPerson(t *testing.T) {
 	if !log.contains("/join") {
 		t.Error("the log has no requests")
 	}
-	id, err := store.ParseID(s.Info.AccountID)
+	id, err := base.ParseID(s.Info.AccountID)
 	kit.Must(t, err)
-	entries, err := s.DB().Audit(context.Background(), store.AuditFilter{Account: &id, Act: "user", Limit: 10})
+	entries, err := s.DB().Audit(context.Background(), base.AuditFilter{Account: &id, Act: "user", Limit: 10})
 	kit.Must(t, err)
 	var acts []string
 	for _, e := range entries {
@@ -230,10 +231,10 @@ func TestLastLogin(t *testing.T) {
 	owner := s.loggedIn(t)
 	hash, err := accounttest.Cheap().Hash(strong)
 	kit.Must(t, err)
-	id, err := store.ParseID(s.Info.AccountID)
+	id, err := base.ParseID(s.Info.AccountID)
 	kit.Must(t, err)
-	_, err = s.DB().AddUser(t.Context(), id, store.NewUser{Email: "books@example.com", Name: "Books", Role: access.Viewer,
-		PasswordHash: hash})
+	_, err = identity.AddUser(t.Context(), s.DB(), id, identity.NewUser{Email: "books@example.com", Name: "Books",
+		Role: access.Viewer, PasswordHash: hash})
 	kit.Must(t, err)
 	logins := func() []string {
 		return regexp.MustCompile(`c-last"[^>]*>\s*<span>\s*(<time|<span class="quiet">Never)`).FindAllString(

@@ -15,8 +15,10 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/access"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/events"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/page"
-	"quittance/internal/store"
 	"quittance/internal/strictjson"
 	"quittance/internal/view"
 	"quittance/internal/webhook"
@@ -160,8 +162,8 @@ func (req *request) listSubscriptions() error {
 }
 
 // subscriptionRows returns the rows of a page. It reads the deliveries of all of them in one query.
-func (req *request) subscriptionRows(subscriptions []store.Subscription) ([]subscriptionRow, error) {
-	ids := make([]store.ID, len(subscriptions))
+func (req *request) subscriptionRows(subscriptions []events.Subscription) ([]subscriptionRow, error) {
+	ids := make([]base.ID, len(subscriptions))
 	for n, s := range subscriptions {
 		ids[n] = s.ID
 	}
@@ -308,7 +310,7 @@ const formTTL = 24 * time.Hour
 
 // subscribeOnce creates the subscription of a form. If the form has already created one, again is its identifier.
 func (req *request) subscribeOnce(request api.SubscriptionRequest) (made newSubscriptionPage, again string, err error) {
-	again, err = req.once(request, func(ctx context.Context, tenant *store.Tenant) (string, error) {
+	again, err = req.once(request, func(ctx context.Context, tenant *base.Tenant) (string, error) {
 		created, key, err := req.Destinations.Subscribe(ctx, tenant, req.Random, request)
 		made = newSubscriptionPage{Subscription: view.Subscription(created), Secret: key}
 		return created.ID.String(), err
@@ -318,7 +320,7 @@ func (req *request) subscribeOnce(request api.SubscriptionRequest) (made newSubs
 
 // once runs act, which returns the identifier of what it has created, unless the form has already done so with the same
 // input: then it returns that identifier.
-func (req *request) once(input any, act func(ctx context.Context, tenant *store.Tenant) (id string,
+func (req *request) once(input any, act func(ctx context.Context, tenant *base.Tenant) (id string,
 	err error)) (again string, err error) {
 	text, err := json.Marshal(input)
 	if err != nil {
@@ -326,11 +328,11 @@ func (req *request) once(input any, act func(ctx context.Context, tenant *store.
 	}
 	// A form with other input counts as another form.
 	sum := sha256.Sum256(append([]byte(req.Form.Get("key")+"\x00"), text...))
-	reply, replayed, err := req.session.Tenant.Idempotent(req.R.Context(), "console form "+hex.EncodeToString(sum[:]), sum,
-		formTTL,
-		func(ctx context.Context, tenant *store.Tenant) (store.IdempotentResponse, error) {
+	reply, replayed, err := invoices.Idempotent(req.R.Context(), req.session.Tenant,
+		"console form "+hex.EncodeToString(sum[:]), sum, formTTL,
+		func(ctx context.Context, tenant *base.Tenant) (invoices.IdempotentResponse, error) {
 			id, err := act(ctx, tenant)
-			return store.IdempotentResponse{Status: http.StatusCreated, Body: []byte(id)}, err
+			return invoices.IdempotentResponse{Status: http.StatusCreated, Body: []byte(id)}, err
 		})
 	if replayed {
 		again = string(reply.Body)
@@ -344,7 +346,7 @@ func (req *request) deactivate() error {
 	if err != nil {
 		return err
 	}
-	if _, err := req.session.Tenant.DeactivateSubscription(req.R.Context(), id); err != nil {
+	if _, err := events.DeactivateSubscription(req.R.Context(), req.session.Tenant, id); err != nil {
 		return err
 	}
 	return req.Redirect(page.WithNotice("/webhooks/"+id.String(), "good.deactivated"))

@@ -18,9 +18,11 @@ import (
 
 	"quittance/client/api"
 	"quittance/client/receiver"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/events"
+	"quittance/internal/ledger/incoming"
 	"quittance/internal/secret"
 	"quittance/internal/service"
-	"quittance/internal/store"
 	"quittance/internal/view"
 	"quittance/internal/webhook"
 	"quittance/test/kit"
@@ -100,29 +102,29 @@ func (l *listener) callbacks() []callback {
 // subscription creates a subscription in the store and returns its identifier.
 func (s *system) subscription(t testing.TB, address, description string, kinds ...api.EventKind) string {
 	t.Helper()
-	made, err := s.tenant(t).CreateSubscription(t.Context(), store.NewSubscription{URL: address, Events: kinds,
+	made, err := events.CreateSubscription(t.Context(), s.tenant(t), events.NewSubscription{URL: address, Events: kinds,
 		Description: &description, Secret: secret.New("whsec_a-test")})
 	kit.Must(t, err)
 	return made.ID.String()
 }
 
 // purchase stores a purchase document.
-func (s *system) purchase(t testing.TB, id string, edit func(*store.NewIncoming)) {
+func (s *system) purchase(t testing.TB, id string, edit func(*incoming.NewIncoming)) {
 	t.Helper()
-	document := store.NewIncoming{ProviderDocumentID: id, DocumentType: new("380"), InvoiceNumber: new("SUP-" + id),
+	document := incoming.NewIncoming{ProviderDocumentID: id, DocumentType: new("380"), InvoiceNumber: new("SUP-" + id),
 		SupplierName: new("Synthetic Supplies LLC"), SupplierNetworkID: new("1000000900"), IssueDate: new("2026-03-01"),
 		DueDate: new("2026-03-31"), Currency: new("AED"), TotalAmount: new(api.MustDecimal("525.00")),
 		MediaType: "application/xml", Metadata: []byte(`{}`), Body: []byte("<Invoice/>"), Retained: true}
 	if edit != nil {
 		edit(&document)
 	}
-	kit.Must(t, s.tenant(t).SeedIncoming(t.Context(), []store.NewIncoming{document}))
+	kit.Must(t, incoming.Seed(t.Context(), s.tenant(t), []incoming.NewIncoming{document}))
 }
 
 // ended waits until every delivery of a subscription has ended, and returns them.
-func (s *system) ended(t testing.TB, subscription string) (deliveries []store.Delivery) {
+func (s *system) ended(t testing.TB, subscription string) (deliveries []events.Delivery) {
 	t.Helper()
-	id, err := store.ParseID(subscription)
+	id, err := base.ParseID(subscription)
 	kit.Must(t, err)
 	kit.Eventually(t, func() error {
 		found, err := view.Of(s.tenant(t)).SubscriptionDeliveries(t.Context(), id, "", 1, 100)
@@ -196,7 +198,7 @@ func TestSubscribeForm(t *testing.T) {
 		secretOf(t, got.body) == key {
 		t.Errorf("a changed form: %d", got.status)
 	}
-	for n := 2; n < store.MaxSubscriptions; n++ {
+	for n := 2; n < events.MaxSubscriptions; n++ {
 		s.subscription(t, hooks, "", api.EventTerminal)
 	}
 	if got := v.post("/webhooks/new", append([]string{"url", hooks}, all...)...); got.status != http.StatusConflict ||
@@ -284,7 +286,7 @@ func TestFailingDestination(t *testing.T) {
 	if got := v.get("/"); strings.Contains(got.body, l.url) {
 		t.Errorf("the overview shows a destination that has failed once: %s", got.body)
 	}
-	ahead.Store(int64(store.FailingAfter))
+	ahead.Store(int64(events.FailingAfter))
 	shows(path, "Failing", "Every attempt has failed since", "0 of ")
 	shows("/webhooks", "Failing")
 	shows("/", l.url, "Deliveries fail")
@@ -373,7 +375,7 @@ func TestWebhooksOfOthers(t *testing.T) {
 			t.Errorf("%s shows another company's", path)
 		}
 	}
-	if kept, err := s.tenant(t).Subscription(t.Context(), delivery.Subscription); err != nil || !kept.Active ||
+	if kept, err := events.FindSubscription(t.Context(), s.tenant(t), delivery.Subscription); err != nil || !kept.Active ||
 		len(l.callbacks()) != 1 {
 		t.Errorf("the request had an effect: %+v, %v", kept, err)
 	}

@@ -8,23 +8,24 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/tabular"
 	"quittance/internal/view"
 )
 
 // Customers returns the customer book, those that search finds.
-func (x *Exporter) Customers(t *store.Tenant, search string) List {
+func (x *Exporter) Customers(t *base.Tenant, search string) List {
 	return whole("customers", structFields[api.Customer](), func(ctx context.Context) ([]api.Customer, error) {
-		found, err := x.of(t).Customers(ctx, search, 1, store.MaxBookEntries)
+		found, err := x.of(t).Customers(ctx, search, 1, invoices.MaxBookEntries)
 		return presentAll(view.Customer, found.Entries), x.bound(found.Total, err)
 	})
 }
 
 // CatalogueItems returns the item catalogue, those that search finds.
-func (x *Exporter) CatalogueItems(t *store.Tenant, search string) List {
+func (x *Exporter) CatalogueItems(t *base.Tenant, search string) List {
 	return whole("items", structFields[api.CatalogueItem](), func(ctx context.Context) ([]api.CatalogueItem, error) {
-		found, err := x.of(t).CatalogueItems(ctx, search, 1, store.MaxBookEntries)
+		found, err := x.of(t).CatalogueItems(ctx, search, 1, invoices.MaxBookEntries)
 		return presentAll(view.CatalogueItem, found.Entries), x.bound(found.Total, err)
 	})
 }

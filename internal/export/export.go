@@ -21,7 +21,7 @@ import (
 	"time"
 
 	"quittance/internal/fairlimit"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
 	"quittance/internal/tabular"
 	"quittance/internal/view"
 )
@@ -49,7 +49,7 @@ type List struct {
 
 // Exporter makes files, a bounded number at a time. It is safe for concurrent use.
 type Exporter struct {
-	files, workbooks *fairlimit.Limiter[store.ID]
+	files, workbooks *fairlimit.Limiter[base.ID]
 	maxRows          int
 }
 
@@ -57,13 +57,13 @@ type Exporter struct {
 func New(maxRows int) *Exporter {
 	return &Exporter{
 		maxRows:   cmp.Or(maxRows, view.MaxListed),
-		files:     fairlimit.New[store.ID](maxFiles, fairlimit.Policy{Divisor: 1, Max: filesPerCompany}),
-		workbooks: fairlimit.New[store.ID](workbooks, fairlimit.Policy{Divisor: 1, Max: 1}),
+		files:     fairlimit.New[base.ID](maxFiles, fairlimit.Policy{Divisor: 1, Max: filesPerCompany}),
+		workbooks: fairlimit.New[base.ID](workbooks, fairlimit.Policy{Divisor: 1, Max: 1}),
 	}
 }
 
 // of returns the read models of a tenant.
-func (x *Exporter) of(t *store.Tenant) view.Tenant { return view.Of(t).AtMost(x.maxRows) }
+func (x *Exporter) of(t *base.Tenant) view.Tenant { return view.Of(t).AtMost(x.maxRows) }
 
 // bound returns err, or a [view.TooManyRowsError] if a list has too many rows.
 func (x *Exporter) bound(rows int, err error) error {
@@ -88,7 +88,7 @@ type File struct {
 // Open selects the rows of a list for a company. It makes an XLSX file at once, and leaves a CSV file to
 // [File.WriteTo]. The error is [fairlimit.ErrFull] if too many files are made, and a [view.TooManyRowsError] if the
 // list is too long.
-func (x *Exporter) Open(ctx context.Context, company store.ID, list List, format tabular.Format) (*File, error) {
+func (x *Exporter) Open(ctx context.Context, company base.ID, list List, format tabular.Format) (*File, error) {
 	if !x.files.TryAcquire(company, 1) {
 		return nil, fairlimit.ErrFull
 	}
@@ -117,7 +117,7 @@ func (x *Exporter) Open(ctx context.Context, company store.ID, list List, format
 }
 
 // openWorkbook makes an XLSX file when the company has its turn.
-func (x *Exporter) openWorkbook(f *File, company store.ID, list List, rows iter.Seq2[[]string, error]) error {
+func (x *Exporter) openWorkbook(f *File, company base.ID, list List, rows iter.Seq2[[]string, error]) error {
 	waiting, stop := context.WithTimeout(f.ctx, workbookWait)
 	defer stop()
 	if !x.workbooks.Acquire(waiting, company) {
@@ -182,8 +182,8 @@ func (b *boundedWriter) Write(text []byte) (int, error) {
 }
 
 // batches returns the rows with some identifiers. read returns the cells of at most [view.MaxBatch] of them.
-func batches(ctx context.Context, ids []store.ID,
-	read func(ctx context.Context, ids []store.ID) ([][]string, error)) iter.Seq2[[]string, error] {
+func batches(ctx context.Context, ids []base.ID,
+	read func(ctx context.Context, ids []base.ID) ([][]string, error)) iter.Seq2[[]string, error] {
 	return func(yield func([]string, error) bool) {
 		for batch := range slices.Chunk(ids, view.MaxBatch) {
 			rows, err := read(ctx, batch)

@@ -9,7 +9,7 @@ import (
 
 	"quittance/internal/export"
 	"quittance/internal/fairlimit"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
 	"quittance/internal/tabular"
 )
 
@@ -20,7 +20,7 @@ func TestExportsAreBounded(t *testing.T) {
 		Rows: func(context.Context) (iter.Seq2[[]string, error], error) {
 			return func(func([]string, error) bool) {}, nil
 		}}
-	open := func(company store.ID) *export.File {
+	open := func(company base.ID) *export.File {
 		t.Helper()
 		file, err := exporter.Open(t.Context(), company, empty, tabular.XLSX)
 		if err != nil {
@@ -28,11 +28,11 @@ func TestExportsAreBounded(t *testing.T) {
 		}
 		return file
 	}
-	first, second := open(store.ID{1}), open(store.ID{1})
-	if _, err := exporter.Open(t.Context(), store.ID{1}, empty, tabular.CSV); !errors.Is(err, fairlimit.ErrFull) {
+	first, second := open(base.ID{1}), open(base.ID{1})
+	if _, err := exporter.Open(t.Context(), base.ID{1}, empty, tabular.CSV); !errors.Is(err, fairlimit.ErrFull) {
 		t.Errorf("the third file of a company: %v", err)
 	}
-	for _, file := range []*export.File{first, second, open(store.ID{2})} {
+	for _, file := range []*export.File{first, second, open(base.ID{2})} {
 		var out bytes.Buffer
 		if _, err := file.WriteTo(&out); err != nil || out.Len() == 0 {
 			t.Errorf("%d bytes: %v", out.Len(), err)
@@ -41,7 +41,7 @@ func TestExportsAreBounded(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if err := open(store.ID{1}).Close(); err != nil {
+	if err := open(base.ID{1}).Close(); err != nil {
 		t.Error(err)
 	}
 }

@@ -8,7 +8,8 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/events"
 	"quittance/internal/tabular"
 )
 
@@ -57,14 +58,14 @@ func whole[R any](name string, fields []field[R], read func(ctx context.Context)
 }
 
 // byID returns a list whose rows are read by their identifiers, which ids selects.
-func byID[R any](name string, fields []field[R], ids func(ctx context.Context) ([]store.ID, error),
-	read func(ctx context.Context, ids []store.ID) ([]R, error)) List {
+func byID[R any](name string, fields []field[R], ids func(ctx context.Context) ([]base.ID, error),
+	read func(ctx context.Context, ids []base.ID) ([]R, error)) List {
 	return List{Name: name, Columns: columns(fields), Rows: func(ctx context.Context) (iter.Seq2[[]string, error], error) {
 		selected, err := ids(ctx)
 		if err != nil {
 			return nil, err
 		}
-		return batches(ctx, selected, func(ctx context.Context, ids []store.ID) ([][]string, error) {
+		return batches(ctx, selected, func(ctx context.Context, ids []base.ID) ([][]string, error) {
 			rows, err := read(ctx, ids)
 			return cells(fields, rows), err
 		}), nil
@@ -72,9 +73,9 @@ func byID[R any](name string, fields []field[R], ids func(ctx context.Context) (
 }
 
 // present turns the facts of a batch into types of the API.
-func present[F, R any](as func(F) R, read func(ctx context.Context, ids []store.ID) ([]F,
-	error)) func(ctx context.Context, ids []store.ID) ([]R, error) {
-	return func(ctx context.Context, ids []store.ID) ([]R, error) {
+func present[F, R any](as func(F) R, read func(ctx context.Context, ids []base.ID) ([]F,
+	error)) func(ctx context.Context, ids []base.ID) ([]R, error) {
+	return func(ctx context.Context, ids []base.ID) ([]R, error) {
 		facts, err := read(ctx, ids)
 		return presentAll(as, facts), err
 	}
@@ -105,7 +106,7 @@ func decimal(d *api.Decimal) string {
 }
 
 // moment returns a time as the API writes it.
-func moment(at time.Time) string { return at.UTC().Format(store.TimestampLayout) }
+func moment(at time.Time) string { return at.UTC().Format(events.TimestampLayout) }
 
 func optionalMoment(at *time.Time) string {
 	if at == nil {

@@ -8,24 +8,26 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/tabular"
 	"quittance/internal/view"
 )
 
 // Selected returns the identifiers of rows that a person has selected.
-func Selected(ids []store.ID) func(context.Context) ([]store.ID, error) {
-	return func(context.Context) ([]store.ID, error) { return ids, nil }
+func Selected(ids []base.ID) func(context.Context) ([]base.ID, error) {
+	return func(context.Context) ([]base.ID, error) { return ids, nil }
 }
 
 // InvoiceIDs returns the identifiers of the invoices of a filtered list.
-func (x *Exporter) InvoiceIDs(t *store.Tenant, filter view.InvoiceFilter) func(context.Context) ([]store.ID, error) {
-	return func(ctx context.Context) ([]store.ID, error) { return x.of(t).InvoiceIDs(ctx, filter) }
+func (x *Exporter) InvoiceIDs(t *base.Tenant, filter view.InvoiceFilter) func(context.Context) ([]base.ID, error) {
+	return func(ctx context.Context) ([]base.ID, error) { return x.of(t).InvoiceIDs(ctx, filter) }
 }
 
 // Invoices returns invoices, one row for each.
-func (x *Exporter) Invoices(t *store.Tenant, ids func(context.Context) ([]store.ID, error)) List {
-	summary := func(i store.InvoiceRow) api.InvoiceSummary { return view.InvoiceSummary(i, view.Seller{}) }
+func (x *Exporter) Invoices(t *base.Tenant, ids func(context.Context) ([]base.ID, error)) List {
+	summary := func(i invoices.InvoiceRow) api.InvoiceSummary { return view.InvoiceSummary(i, view.Seller{}) }
 	return byID("invoices", invoiceFields(), ids, present(summary, x.of(t).InvoicesByID))
 }
 
@@ -54,7 +56,7 @@ func invoiceFields() []field[api.InvoiceSummary] {
 }
 
 // InvoiceItems returns the items of invoices, one row for each, in the columns of an import.
-func (x *Exporter) InvoiceItems(t *store.Tenant, ids func(context.Context) ([]store.ID, error)) List {
+func (x *Exporter) InvoiceItems(t *base.Tenant, ids func(context.Context) ([]base.ID, error)) List {
 	return List{Name: "invoice-items", Columns: tabular.Columns(),
 		Rows: func(ctx context.Context) (iter.Seq2[[]string, error], error) {
 			selected, err := ids(ctx)
@@ -76,12 +78,13 @@ func (x *Exporter) InvoiceItems(t *store.Tenant, ids func(context.Context) ([]st
 }
 
 // itemRows returns the items of invoices. It reads one document after the other.
-func itemRows(ctx context.Context, t *store.Tenant, ids []store.ID) iter.Seq2[[]string, error] {
+func itemRows(ctx context.Context, t *base.Tenant, ids []base.ID) iter.Seq2[[]string, error] {
 	return func(yield func([]string, error) bool) {
 		for _, id := range ids {
 			var rows [][]string
 			unlimited := func(int) error { return nil } // there are few exports, and each has one document in memory
-			err := t.EachDraft(ctx, []store.ID{id}, unlimited, func(_ store.ID, draft *api.Draft) { rows = tabular.Rows(draft) })
+			err := invoices.EachDraft(ctx, t, []base.ID{id}, unlimited,
+				func(_ base.ID, draft *api.Draft) { rows = tabular.Rows(draft) })
 			if err != nil {
 				yield(nil, err)
 				return
@@ -96,9 +99,9 @@ func itemRows(ctx context.Context, t *store.Tenant, ids []store.ID) iter.Seq2[[]
 }
 
 // CreditNoteIDs returns the identifiers of the credit notes of a filtered list.
-func (x *Exporter) CreditNoteIDs(t *store.Tenant,
-	filter view.CreditNoteFilter) func(context.Context) ([]store.ID, error) {
-	return func(ctx context.Context) ([]store.ID, error) { return x.of(t).CreditNoteIDs(ctx, filter) }
+func (x *Exporter) CreditNoteIDs(t *base.Tenant,
+	filter view.CreditNoteFilter) func(context.Context) ([]base.ID, error) {
+	return func(ctx context.Context) ([]base.ID, error) { return x.of(t).CreditNoteIDs(ctx, filter) }
 }
 
 // creditNote is a credit note with the number of the credited invoice.
@@ -108,13 +111,13 @@ type creditNote struct {
 }
 
 // CreditNotes returns credit notes, one row for each.
-func (x *Exporter) CreditNotes(t *store.Tenant, ids func(context.Context) ([]store.ID, error)) List {
-	return byID("credit-notes", creditFields(), ids, func(ctx context.Context, ids []store.ID) ([]creditNote, error) {
+func (x *Exporter) CreditNotes(t *base.Tenant, ids func(context.Context) ([]base.ID, error)) List {
+	return byID("credit-notes", creditFields(), ids, func(ctx context.Context, ids []base.ID) ([]creditNote, error) {
 		notes, err := x.of(t).CreditNotesByID(ctx, ids)
 		if err != nil {
 			return nil, err
 		}
-		var invoices []store.ID
+		var invoices []base.ID
 		for _, note := range notes {
 			invoices = append(invoices, note.Invoice)
 		}
@@ -152,9 +155,9 @@ func creditFields() []field[creditNote] {
 }
 
 // Incoming returns incoming e-invoices in their latest revisions, those of a filtered list.
-func (x *Exporter) Incoming(t *store.Tenant, filter view.IncomingFilter) List {
+func (x *Exporter) Incoming(t *base.Tenant, filter view.IncomingFilter) List {
 	type row = api.IncomingInvoice
-	ids := func(ctx context.Context) ([]store.ID, error) { return x.of(t).IncomingIDs(ctx, filter) }
+	ids := func(ctx context.Context) ([]base.ID, error) { return x.of(t).IncomingIDs(ctx, filter) }
 	return byID("incoming-invoices", []field[row]{
 		{"id", tabular.Text, func(i *row) string { return i.ID }},
 		{"provider_document_id", tabular.Text, func(i *row) string { return i.ProviderDocumentID }},
@@ -176,9 +179,9 @@ func (x *Exporter) Incoming(t *store.Tenant, filter view.IncomingFilter) List {
 }
 
 // Deliveries returns the webhook deliveries of a filtered list.
-func (x *Exporter) Deliveries(t *store.Tenant, filter view.DeliveryFilter) List {
+func (x *Exporter) Deliveries(t *base.Tenant, filter view.DeliveryFilter) List {
 	type row = api.Delivery
-	ids := func(ctx context.Context) ([]store.ID, error) { return x.of(t).DeliveryIDs(ctx, filter) }
+	ids := func(ctx context.Context) ([]base.ID, error) { return x.of(t).DeliveryIDs(ctx, filter) }
 	return byID("deliveries", []field[row]{
 		{"id", tabular.Text, func(d *row) string { return d.ID }},
 		{"event_id", tabular.Text, func(d *row) string { return d.EventID }},
@@ -194,7 +197,7 @@ func (x *Exporter) Deliveries(t *store.Tenant, filter view.DeliveryFilter) List 
 }
 
 // Subscriptions returns all webhook subscriptions.
-func (x *Exporter) Subscriptions(t *store.Tenant) List {
+func (x *Exporter) Subscriptions(t *base.Tenant) List {
 	type row = api.Subscription
 	return byID("subscriptions", []field[row]{
 		{"id", tabular.Text, func(s *row) string { return s.ID }},
@@ -210,7 +213,7 @@ func (x *Exporter) Subscriptions(t *store.Tenant) List {
 }
 
 // Users returns the users of the company.
-func (x *Exporter) Users(t *store.Tenant) List {
+func (x *Exporter) Users(t *base.Tenant) List {
 	type row = api.User
 	return whole("users", []field[row]{
 		{"id", tabular.Text, func(u *row) string { return u.ID }},
@@ -220,13 +223,13 @@ func (x *Exporter) Users(t *store.Tenant) List {
 		{"active", tabular.Text, func(u *row) string { return strconv.FormatBool(u.Active) }},
 		{"created_at", tabular.Time, func(u *row) string { return moment(u.CreatedAt) }},
 	}, func(ctx context.Context) ([]row, error) {
-		users, total, err := t.Users(ctx, 1, x.maxRows)
+		users, total, err := identity.Users(ctx, t, 1, x.maxRows)
 		return presentAll(view.User, users), x.bound(total, err)
 	})
 }
 
 // APIKeys returns the API keys of the company, as of now. Only their last characters are known.
-func (x *Exporter) APIKeys(t *store.Tenant, now time.Time) List {
+func (x *Exporter) APIKeys(t *base.Tenant, now time.Time) List {
 	type row = api.APIKey
 	return whole("api-keys", []field[row]{
 		{"id", tabular.Text, func(k *row) string { return k.ID }},
@@ -243,21 +246,21 @@ func (x *Exporter) APIKeys(t *store.Tenant, now time.Time) List {
 		{"last_used_from", tabular.Text, func(k *row) string { return optional(k.LastUsedFrom) }},
 		{"revoked_at", tabular.Time, func(k *row) string { return optionalMoment(k.RevokedAt) }},
 	}, func(ctx context.Context) ([]row, error) {
-		keys, err := t.APIKeys(ctx)
-		return presentAll(func(k store.APIKey) row { return view.APIKey(k, now) }, keys), err
+		keys, err := identity.APIKeys(ctx, t)
+		return presentAll(func(k identity.APIKey) row { return view.APIKey(k, now) }, keys), err
 	})
 }
 
 // Audit returns the entries of the audit log of a filtered list. The caller makes their cells, which have names of
 // people.
-func (x *Exporter) Audit(t *store.Tenant, filter view.AuditFilter, columns []tabular.Column,
-	cells func(entries []store.AuditEntry) [][]string) List {
+func (x *Exporter) Audit(t *base.Tenant, filter view.AuditFilter, columns []tabular.Column,
+	cells func(entries []base.AuditEntry) [][]string) List {
 	return List{Name: "activity", Columns: columns, Rows: func(ctx context.Context) (iter.Seq2[[]string, error], error) {
 		ids, err := x.of(t).AuditIDs(ctx, filter)
 		if err != nil {
 			return nil, err
 		}
-		return batches(ctx, ids, func(ctx context.Context, ids []store.ID) ([][]string, error) {
+		return batches(ctx, ids, func(ctx context.Context, ids []base.ID) ([][]string, error) {
 			entries, err := x.of(t).AuditByID(ctx, ids)
 			return cells(entries), err
 		}), nil

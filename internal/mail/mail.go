@@ -22,8 +22,9 @@ import (
 
 	gomail "github.com/wneessen/go-mail"
 
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
 	"quittance/internal/queue"
-	"quittance/internal/store"
 )
 
 // leaseMargin is how much longer the lease of a mail is than an attempt to send it: the time to record the result.
@@ -37,7 +38,7 @@ const (
 
 // Mailer sends mails. It is safe for concurrent use.
 type Mailer struct {
-	DB    *store.DB
+	DB    *base.DB
 	Relay Relay
 	// PublicURL is the address at which people reach the service, such as https://invoices.example.
 	PublicURL string
@@ -45,35 +46,37 @@ type Mailer struct {
 	Now func() time.Time
 	Log *slog.Logger
 	// Observe is called after every attempt, for metrics, with the kind of mail, and the resulting state and reason.
-	Observe func(kind store.MailKind, result store.MailResult)
+	Observe func(kind identity.MailKind, result identity.MailResult)
 }
 
 // Work returns the source of due mails, with a queue for each company.
-func (m *Mailer) Work() queue.Source[store.MailLease] {
-	return queue.Source[store.MailLease]{
+func (m *Mailer) Work() queue.Source[identity.MailLease] {
+	return queue.Source[identity.MailLease]{
 		Name: "mail",
-		Kind: store.WorkMails,
-		Scan: m.DB.DueMailQueues,
-		Claim: func(ctx context.Context, q store.Queue, limit int) ([]store.MailLease, error) {
-			return q.ClaimMails(ctx, limit, sendTimeout+leaseMargin)
+		Kind: base.WorkMails,
+		Scan: func(ctx context.Context, from base.ScanCursor) (base.DueScan, error) {
+			return identity.DueMailQueues(ctx, m.DB, from)
+		},
+		Claim: func(ctx context.Context, q base.Queue, limit int) ([]identity.MailLease, error) {
+			return identity.ClaimMails(ctx, q, limit, sendTimeout+leaseMargin)
 		},
 		Do: m.send,
 	}
 }
 
 // send makes one attempt to send a mail and records its result.
-func (m *Mailer) send(ctx context.Context, lease store.MailLease) queue.Result {
+func (m *Mailer) send(ctx context.Context, lease identity.MailLease) queue.Result {
 	started := time.Now() //nolint:forbidigo // a duration by the clock of the machine
-	m.DB.Checkpoint(store.Before, "send mail")
+	m.DB.Checkpoint(base.Before, "send mail")
 	sendErr := m.deliver(ctx, lease.Mail)
-	m.DB.Checkpoint(store.After, "send mail")
+	m.DB.Checkpoint(base.After, "send mail")
 	took := time.Since(started) //nolint:forbidigo // as above
 	result, refused := m.judge(lease.Mail, sendErr), replyOf(sendErr)
 	err := lease.Record(ctx, result)
 	m.Observe(lease.Kind, result)
 	level := slog.LevelInfo
 	switch {
-	case errors.Is(err, store.ErrLeaseLost), result.State != store.MailSent:
+	case errors.Is(err, base.ErrLeaseLost), result.State != identity.MailSent:
 		level = slog.LevelWarn
 	case err != nil:
 		level = slog.LevelError
@@ -83,11 +86,11 @@ func (m *Mailer) send(ctx context.Context, lease store.MailLease) queue.Result {
 		"attempt", lease.Attempts, "state", string(result.State), "reason", result.Reason, "code", refused.code,
 		"status", refused.status, "duration_ms", took.Milliseconds(), "error", err)
 	return queue.Result{Latency: took, Responded: result.Reason != reasonUnreachable,
-		LeaseLost: errors.Is(err, store.ErrLeaseLost)}
+		LeaseLost: errors.Is(err, base.ErrLeaseLost)}
 }
 
 // deliver writes a mail and gives it to the relay.
-func (m *Mailer) deliver(ctx context.Context, mail store.Mail) error {
+func (m *Mailer) deliver(ctx context.Context, mail identity.Mail) error {
 	text, err := m.write(mail)
 	if err != nil {
 		return err
@@ -141,16 +144,16 @@ func (r *Relay) Test(ctx context.Context, to string, now time.Time) error {
 }
 
 // judge says what follows from the result of an attempt.
-func (m *Mailer) judge(mail store.Mail, err error) store.MailResult {
+func (m *Mailer) judge(mail identity.Mail, err error) identity.MailResult {
 	if err == nil {
-		return store.MailResult{State: store.MailSent}
+		return identity.MailResult{State: identity.MailSent}
 	}
 	reason, final := reasonOf(err)
 	due := m.Now().Add(backoff(mail.Attempts))
 	if final || !due.Before(mail.ExpiresAt) {
-		return store.MailResult{State: store.MailFailed, Reason: reason}
+		return identity.MailResult{State: identity.MailFailed, Reason: reason}
 	}
-	return store.MailResult{State: store.MailPending, DueAt: due, Reason: reason}
+	return identity.MailResult{State: identity.MailPending, DueAt: due, Reason: reason}
 }
 
 // backoff returns the wait after a number of attempts, from 1.

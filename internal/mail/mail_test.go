@@ -22,22 +22,23 @@ import (
 	"github.com/emersion/go-smtp"
 
 	"quittance/internal/access"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
 	"quittance/internal/mail"
 	"quittance/internal/queue"
 	"quittance/internal/secret"
-	"quittance/internal/store"
 	"quittance/test/kit"
+	"quittance/test/ledgertest"
 	"quittance/test/mailtest"
-	"quittance/test/storetest"
 )
 
 // office is an installation that sends mails, with one company.
 type office struct {
-	*storetest.Store
+	*ledgertest.Store
 	server *mailtest.Server
 	relay  mail.Relay
-	tenant *store.Tenant
-	owner  store.User
+	tenant *base.Tenant
+	owner  base.User
 	log    *lockedBuffer
 }
 
@@ -62,15 +63,15 @@ func (b *lockedBuffer) String() string {
 
 func openOffice(t *testing.T, engine, company string, implicit bool) *office {
 	t.Helper()
-	o := &office{Store: storetest.Open(t, engine), server: mailtest.Start(t, implicit), log: &lockedBuffer{}}
-	account, err := o.CreateAccount(t.Context(), company,
-		store.NewUser{Email: "owner@example.com", Name: "Owner", PasswordHash: "$", Proved: true})
+	o := &office{Store: ledgertest.Open(t, engine), server: mailtest.Start(t, implicit), log: &lockedBuffer{}}
+	account, err := identity.CreateAccount(t.Context(), o.Store.DB, company,
+		identity.NewUser{Email: "owner@example.com", Name: "Owner", PasswordHash: "$", Proved: true})
 	kit.Must(t, err)
 	o.tenant, err = o.Tenant(t.Context(), account.ID)
 	kit.Must(t, err)
 	o.owner, err = o.UserByEmail(t.Context(), "owner@example.com")
 	kit.Must(t, err)
-	kit.Must(t, o.RecordMailer(t.Context(), true))
+	kit.Must(t, identity.RecordMailer(t.Context(), o.Store.DB, true))
 	o.relay, err = mail.ParseRelay(o.server.URL)
 	kit.Must(t, err)
 	authority, err := os.ReadFile(o.server.CAFile)
@@ -83,15 +84,15 @@ func openOffice(t *testing.T, engine, company string, implicit bool) *office {
 }
 
 // work runs workers on a store until the test ends.
-func (o *office) work(t *testing.T, db *store.DB) {
+func (o *office) work(t *testing.T, db *base.DB) {
 	t.Helper()
 	mailer := &mail.Mailer{DB: db, Relay: o.relay, PublicURL: "https://invoices.example", Now: o.Clock.Now,
-		Log: slog.New(slog.NewTextHandler(o.log, nil)), Observe: func(store.MailKind, store.MailResult) {}}
+		Log: slog.New(slog.NewTextHandler(o.log, nil)), Observe: func(identity.MailKind, identity.MailResult) {}}
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() {
 		for ctx.Err() == nil {
-			_, err := db.TellOwners(ctx)
+			_, err := identity.TellOwners(ctx, db)
 			if err != nil && ctx.Err() == nil {
 				t.Error(err)
 			}
@@ -114,7 +115,7 @@ func (o *office) invite(t *testing.T, email, language string) string {
 	sum := sha256.Sum256([]byte(email))
 	code, err := secret.NewInvitation(bytes.NewReader(sum[:]))
 	kit.Must(t, err)
-	_, err = o.tenant.Invite(t.Context(), nil, store.NewInvitation{Email: email, Role: access.Viewer,
+	_, err = identity.Invite(t.Context(), o.tenant, nil, identity.NewInvitation{Email: email, Role: access.Viewer,
 		Digest: secret.InvitationDigest(code), ExpiresAt: o.Clock.Now().Add(72 * time.Hour), Secret: code,
 		Language: language})
 	kit.Must(t, err)
@@ -164,13 +165,13 @@ func TestInvitationByMail(t *testing.T) {
 		engine, company, shown, language string
 		implicit                         bool
 	}{
-		"English":    {storetest.SQLite, "Palm & Söhne <L.L.C.>", "Palm & Söhne <L.L.C.>", "", false},
-		"Arabic":     {storetest.SQLite, "Palm Trading", "\u2068Palm Trading\u2069", "ar", true},
-		"link":       {storetest.SQLite, "Your account is locked: bank.example/login", "A company", "en", false},
-		"header":     {storetest.SQLite, "Palm\r\nBcc: everybody@example.com", "A company", "en", false},
-		"other dots": {storetest.SQLite, "Visit bank。example now", "A company", "en", false},
-		"Hindi link": {storetest.SQLite, "Visit bank.भारत now", "A company", "en", false},
-		"invisible":  {storetest.SQLite, "Pa\u202elm\x00 \u200bTrading", "Palm Trading", "en", false},
+		"English":    {ledgertest.SQLite, "Palm & Söhne <L.L.C.>", "Palm & Söhne <L.L.C.>", "", false},
+		"Arabic":     {ledgertest.SQLite, "Palm Trading", "\u2068Palm Trading\u2069", "ar", true},
+		"link":       {ledgertest.SQLite, "Your account is locked: bank.example/login", "A company", "en", false},
+		"header":     {ledgertest.SQLite, "Palm\r\nBcc: everybody@example.com", "A company", "en", false},
+		"other dots": {ledgertest.SQLite, "Visit bank。example now", "A company", "en", false},
+		"Hindi link": {ledgertest.SQLite, "Visit bank.भारत now", "A company", "en", false},
+		"invisible":  {ledgertest.SQLite, "Pa\u202elm\x00 \u200bTrading", "Palm Trading", "en", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -219,7 +220,7 @@ func TestInvitationByMail(t *testing.T) {
 // that one whose recipient does not exist ends at once, and that one which a policy refuses is tried again, too.
 func TestMailIsRetried(t *testing.T) {
 	t.Parallel()
-	for _, engine := range storetest.Engines() {
+	for _, engine := range ledgertest.Engines() {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			o := openOffice(t, engine, "Palm", false)
@@ -237,20 +238,21 @@ func TestMailIsRetried(t *testing.T) {
 			o.invite(t, "ann@example.com", "")
 			o.invite(t, "relayed@example.com", "")
 			kit.Eventually(t, func() error {
-				listed, err := o.tenant.Invitations(t.Context())
+				listed, err := identity.Invitations(t.Context(), o.tenant)
 				kit.Must(t, err)
-				got := map[string]store.InvitationMail{}
+				got := map[string]identity.InvitationMail{}
 				for _, i := range listed {
 					got[i.Email] = i.Mail
 				}
-				if got["nobody@example.com"] != (store.InvitationMail{State: store.MailFailed, Reason: "recipient_refused"}) ||
-					got["ann@example.com"] != (store.InvitationMail{State: store.MailPending, Reason: "deferred"}) ||
-					got["relayed@example.com"] != (store.InvitationMail{State: store.MailPending, Reason: "relay_denied"}) {
+				if got["nobody@example.com"] != (identity.InvitationMail{State: identity.MailFailed,
+					Reason: "recipient_refused"}) ||
+					got["ann@example.com"] != (identity.InvitationMail{State: identity.MailPending, Reason: "deferred"}) ||
+					got["relayed@example.com"] != (identity.InvitationMail{State: identity.MailPending, Reason: "relay_denied"}) {
 					return fmt.Errorf("%+v", got)
 				}
 				return nil
 			})
-			trouble, err := o.MailTroubles(t.Context())
+			trouble, err := identity.MailTroubles(t.Context(), o.Store.DB)
 			kit.Must(t, err)
 			if len(trouble) != 2 || trouble[0].Reason != "deferred" || trouble[1].Reason != "relay_denied" ||
 				trouble[1].Count != 1 || trouble[1].Since.IsZero() {
@@ -275,13 +277,13 @@ func TestMailIsRetried(t *testing.T) {
 // TestReplicasSendOnce checks that two replicas send each mail once.
 func TestReplicasSendOnce(t *testing.T) {
 	t.Parallel()
-	for _, engine := range storetest.Engines() {
+	for _, engine := range ledgertest.Engines() {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			o := openOffice(t, engine, "Palm", false)
 			o.work(t, o.DB)
 			second := o.DB // SQLite has one process, here with two sets of workers
-			if engine == storetest.Postgres {
+			if engine == ledgertest.Postgres {
 				second = o.Again(t)
 			}
 			o.work(t, second)
@@ -293,7 +295,7 @@ func TestReplicasSendOnce(t *testing.T) {
 			}
 			o.arrived(t, mails)
 			kit.Eventually(t, func() error {
-				pending, _, err := o.MailBacklog(t.Context())
+				pending, _, err := identity.MailBacklog(t.Context(), o.Store.DB)
 				if kit.Must(t, err); pending > 0 {
 					return fmt.Errorf("%d are pending", pending)
 				}

@@ -15,7 +15,7 @@ import (
 	gomail "github.com/wneessen/go-mail"
 
 	"quittance/internal/account"
-	"quittance/internal/store"
+	"quittance/internal/ledger/identity"
 )
 
 //go:embed messages/*.json
@@ -27,9 +27,9 @@ type catalogue struct {
 	Language  string `json:"language"`
 	Direction string `json:"direction"`
 	// SomeCompany stands for a name that is not shown.
-	SomeCompany string                     `json:"some_company"`
-	Footer      string                     `json:"footer"`
-	Kinds       map[store.MailKind]wording `json:"kinds"`
+	SomeCompany string                        `json:"some_company"`
+	Footer      string                        `json:"footer"`
+	Kinds       map[identity.MailKind]wording `json:"kinds"`
 }
 
 // wording has the texts of one kind of mail. {company} and {count} in them are replaced.
@@ -74,7 +74,7 @@ var testText = written{Language: defaultLanguage, Direction: "ltr", Subject: "Te
 	Footer:     "Somebody who operates Quittance has sent this e-mail."}
 
 // write writes a mail in the language of its recipient.
-func (m *Mailer) write(mail store.Mail) (written, error) {
+func (m *Mailer) write(mail identity.Mail) (written, error) {
 	texts, err := readCatalogue(mail.Language)
 	if err != nil {
 		return written{}, err
@@ -100,12 +100,14 @@ func (m *Mailer) write(mail store.Mail) (written, error) {
 }
 
 // link returns the address that a mail leads to. Secrets are in the fragment, which browsers do not send.
-func (m *Mailer) link(mail store.Mail) template.URL {
-	path := map[store.MailKind]string{store.MailInvitation: account.JoinPath, store.MailPasswordReset: account.ResetPath,
-		store.MailPasswordChanged: "/account", store.MailWrongCodes: "/account", store.MailFactorAdded: "/second-factor",
-		store.MailAddressProof: account.ProvePath, store.MailAddressChanged: "/login",
-		store.NoticeRejection: "/invoices?tab=attention", store.NoticeDeactivated: "/webhooks",
-		store.NoticeFailing: "/webhooks"}[mail.Kind]
+func (m *Mailer) link(mail identity.Mail) template.URL {
+	path := map[identity.MailKind]string{identity.MailInvitation: account.JoinPath,
+		identity.MailPasswordReset:   account.ResetPath,
+		identity.MailPasswordChanged: "/account", identity.MailWrongCodes: "/account",
+		identity.MailFactorAdded:  "/second-factor",
+		identity.MailAddressProof: account.ProvePath, identity.MailAddressChanged: "/login",
+		identity.NoticeRejection: "/invoices?tab=attention", identity.NoticeDeactivated: "/webhooks",
+		identity.NoticeFailing: "/webhooks"}[mail.Kind]
 	address := m.PublicURL + path
 	if !mail.Secret.IsZero() {
 		address += "#" + mail.Secret.Reveal()

@@ -7,8 +7,11 @@ import (
 	"strings"
 
 	"quittance/client/api"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
+	"quittance/internal/ledger/invoices"
+	"quittance/internal/ledger/lists"
 	"quittance/internal/page"
-	"quittance/internal/store"
 	"quittance/internal/view"
 )
 
@@ -17,9 +20,9 @@ func accountRoutes() []route {
 		{method: http.MethodGet, path: accountsPath, serve: (*request).listAccounts},
 		{method: http.MethodGet, path: accountsPath + "/{account}", serve: (*request).showAccount},
 		{method: http.MethodPost, path: accountsPath + "/{account}/suspend",
-			serve: func(req *request) error { return req.changeAccount((*store.DB).SuspendAccount, "good.suspended") }},
+			serve: func(req *request) error { return req.changeAccount(identity.SuspendAccount, "good.suspended") }},
 		{method: http.MethodPost, path: accountsPath + "/{account}/reactivate",
-			serve: func(req *request) error { return req.changeAccount((*store.DB).ReactivateAccount, "good.reactivated") }},
+			serve: func(req *request) error { return req.changeAccount(identity.ReactivateAccount, "good.reactivated") }},
 		{method: http.MethodPost, path: accountsPath + "/{account}/api-keys/{key}/revoke", serve: (*request).revokeKey},
 	}
 }
@@ -27,7 +30,7 @@ func accountRoutes() []route {
 // accountsPage is the view model of the list of accounts.
 type accountsPage struct {
 	Search string
-	Rows   []store.AccountRow
+	Rows   []lists.AccountRow
 	// Next is the address of the next page, or "".
 	Next string
 }
@@ -35,7 +38,7 @@ type accountsPage struct {
 func (req *request) listAccounts() error {
 	query := req.R.URL.Query()
 	p := accountsPage{Search: searched(query.Get("q"))}
-	rows, err := req.DB.AccountList(req.R.Context(), p.Search, parsePosition(query.Get("after")), maxPerPage+1)
+	rows, err := lists.AccountList(req.R.Context(), req.DB, p.Search, parsePosition(query.Get("after")), maxPerPage+1)
 	if err != nil {
 		return err
 	}
@@ -57,8 +60,8 @@ func searched(text string) string {
 
 // accountPage is the view model of one account.
 type accountPage struct {
-	store.Account
-	Users       []store.User
+	base.Account
+	Users       []base.User
 	Keys        []keyRow
 	Connections []connectionRow
 	// Change suspends or reactivates the account.
@@ -78,16 +81,16 @@ func (req *request) showAccount() error {
 		return err
 	}
 	p := accountPage{}
-	if p.Account, err = req.DB.Account(req.R.Context(), id); err != nil {
+	if p.Account, err = identity.FindAccount(req.R.Context(), req.DB, id); err != nil {
 		return err
 	}
-	if p.Users, err = req.DB.Users(req.R.Context(), id); err != nil {
+	if p.Users, err = identity.UsersOf(req.R.Context(), req.DB, id); err != nil {
 		return err
 	}
 	if p.Keys, err = req.keys(id); err != nil {
 		return err
 	}
-	connections, err := req.DB.Connections(req.R.Context(), &id)
+	connections, err := invoices.Connections(req.R.Context(), req.DB, &id)
 	if err != nil {
 		return err
 	}
@@ -96,19 +99,19 @@ func (req *request) showAccount() error {
 	}
 	at := accountsPath + "/" + id.String()
 	p.Change = act{ID: "suspend", Path: at + "/suspend", Key: "suspend", Of: p.Company, Danger: true}
-	if p.Status != store.AccountActive {
+	if p.Status != base.AccountActive {
 		p.Change = act{ID: "reactivate", Path: at + "/reactivate", Key: "reactivate", Of: p.Company}
 	}
 	return req.Show(http.StatusOK, "account", "", page.Layout{Title: p.Company, Section: "accounts", Body: p})
 }
 
 // keys returns the API keys of an account, without their secrets.
-func (req *request) keys(id store.ID) (rows []keyRow, err error) {
+func (req *request) keys(id base.ID) (rows []keyRow, err error) {
 	tenant, err := req.DB.Tenant(req.R.Context(), id)
 	if err != nil {
 		return nil, err
 	}
-	keys, err := tenant.APIKeys(req.R.Context())
+	keys, err := identity.APIKeys(req.R.Context(), tenant)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +127,7 @@ func (req *request) keys(id store.ID) (rows []keyRow, err error) {
 }
 
 // changeAccount applies a function that the command line calls too.
-func (req *request) changeAccount(change func(*store.DB, context.Context, store.ID) error, notice string) error {
+func (req *request) changeAccount(change func(context.Context, *base.DB, base.ID) error, notice string) error {
 	id, err := req.ID("account")
 	if err != nil {
 		return err
@@ -133,7 +136,7 @@ func (req *request) changeAccount(change func(*store.DB, context.Context, store.
 	if err != nil {
 		return err
 	}
-	if err := change(req.DB, ctx, id); err != nil {
+	if err := change(ctx, req.DB, id); err != nil {
 		return err
 	}
 	return req.Redirect(page.WithNotice(accountsPath+"/"+id.String(), notice))
@@ -156,7 +159,7 @@ func (req *request) revokeKey() error {
 	if err != nil {
 		return err
 	}
-	if _, err := tenant.RevokeAPIKey(ctx, key); err != nil {
+	if _, err := identity.RevokeAPIKey(ctx, tenant, key); err != nil {
 		return err
 	}
 	return req.Redirect(page.WithNotice(accountsPath+"/"+id.String(), "good.revoked"))

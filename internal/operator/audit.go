@@ -9,16 +9,17 @@ import (
 	"strings"
 	"time"
 
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/lists"
 	"quittance/internal/page"
 	"quittance/internal/secret"
-	"quittance/internal/store"
 )
 
 // keysPage is the view model of the keys that seal secrets in the database.
 type keysPage struct {
 	Keys []sealingKey
 	// Servers are the running servers.
-	Servers []store.Server
+	Servers []base.Server
 }
 
 // sealingKey is a key of the key file, without its material.
@@ -62,7 +63,7 @@ func (f auditFilter) Any() bool { return f != auditFilter{} }
 
 // auditRow is an entry with its company and its details.
 type auditRow struct {
-	store.AuditEntry
+	base.AuditEntry
 	Company string
 	Details []auditDetail
 }
@@ -72,27 +73,27 @@ type auditDetail struct{ Name, Value string }
 func (req *request) listAudit() error {
 	query := req.R.URL.Query()
 	typed := func(name string) string { return searched(query.Get(name)) }
-	p := auditPage{Acts: store.Acts(), Filter: auditFilter{typed("account"), typed("actor"), typed("act"), typed("from"),
+	p := auditPage{Acts: base.Acts(), Filter: auditFilter{typed("account"), typed("actor"), typed("act"), typed("from"),
 		typed("to")}}
 	filter, err := p.Filter.read()
 	if err != nil {
 		return err
 	}
-	found, err := req.DB.AuditPage(req.R.Context(), filter, parseAuditPosition(query.Get("after")))
+	found, err := lists.AuditPage(req.R.Context(), req.DB, filter, parseAuditPosition(query.Get("after")))
 	if err != nil {
 		return err
 	}
 	if more := len(found) > maxPerPage; more {
 		found = found[:maxPerPage]
-		p.Next = next(auditPath, query, more, formatAuditPosition(found[maxPerPage-1].Position()))
+		p.Next = next(auditPath, query, more, formatAuditPosition(lists.EntryPosition(&found[maxPerPage-1])))
 	}
-	var accounts []store.ID
+	var accounts []base.ID
 	for _, e := range found {
 		if e.Account != nil {
 			accounts = append(accounts, *e.Account)
 		}
 	}
-	companies, err := req.DB.Companies(req.R.Context(), accounts)
+	companies, err := lists.Companies(req.R.Context(), req.DB, accounts)
 	if err != nil {
 		return err
 	}
@@ -107,10 +108,10 @@ func (req *request) listAudit() error {
 }
 
 // read returns the filter for the store. A value that no entry can have is a bad request.
-func (f auditFilter) read() (store.AuditFilter, error) {
-	filter := store.AuditFilter{Actor: f.Actor, Act: f.Act, Limit: maxPerPage + 1}
+func (f auditFilter) read() (base.AuditFilter, error) {
+	filter := base.AuditFilter{Actor: f.Actor, Act: f.Act, Limit: maxPerPage + 1}
 	if f.Account != "" {
-		id, err := store.ParseID(f.Account)
+		id, err := base.ParseID(f.Account)
 		if err != nil || id.IsZero() {
 			return filter, errFilter.Because(err)
 		}
@@ -134,7 +135,7 @@ func (f auditFilter) read() (store.AuditFilter, error) {
 }
 
 // detailsOf returns the details of an entry in the order of their names. An altered entry is shown without details.
-func detailsOf(e store.AuditEntry) (out []auditDetail) {
+func detailsOf(e base.AuditEntry) (out []auditDetail) {
 	var details map[string]string
 	if json.Unmarshal([]byte(e.Details), &details) != nil {
 		return nil
@@ -149,21 +150,21 @@ func detailsOf(e store.AuditEntry) (out []auditDetail) {
 }
 
 // parseAuditPosition reads what [formatAuditPosition] wrote; anything else is the beginning of the list.
-func parseAuditPosition(text string) store.AuditPosition {
+func parseAuditPosition(text string) lists.AuditPosition {
 	parts := strings.Split(text, ".")
 	if len(parts) != 3 {
-		return store.AuditPosition{}
+		return lists.AuditPosition{}
 	}
 	at, atErr := strconv.ParseInt(parts[0], 10, 64)
-	chain, chainErr := store.ParseID(parts[1])
+	chain, chainErr := base.ParseID(parts[1])
 	ordinal, ordinalErr := strconv.ParseInt(parts[2], 10, 64)
 	if atErr != nil || chainErr != nil || ordinalErr != nil {
-		return store.AuditPosition{}
+		return lists.AuditPosition{}
 	}
-	return store.AuditPosition{At: instant(at), Account: chain, Ordinal: ordinal}
+	return lists.AuditPosition{At: instant(at), Account: chain, Ordinal: ordinal}
 }
 
 // formatAuditPosition returns a position as a parameter of an address.
-func formatAuditPosition(p store.AuditPosition) string {
+func formatAuditPosition(p lists.AuditPosition) string {
 	return strconv.FormatInt(p.At.UnixMicro(), 10) + "." + p.Account.String() + "." + strconv.FormatInt(p.Ordinal, 10)
 }

@@ -7,12 +7,14 @@ import (
 	"slices"
 	"strings"
 
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/invoices"
+	"quittance/internal/ledger/lists"
 	"quittance/internal/page"
-	"quittance/internal/store"
 )
 
 func connectionRoutes() []route {
-	change := func(do func(*store.DB, context.Context, store.ID) (store.Connection, error),
+	change := func(do func(context.Context, *base.DB, base.ID) (invoices.Connection, error),
 		notice string) func(req *request) error {
 		return func(req *request) error { return req.changeConnection(do, notice) }
 	}
@@ -20,16 +22,16 @@ func connectionRoutes() []route {
 		{method: http.MethodGet, path: connectionsPath, serve: (*request).listConnections},
 		{method: http.MethodGet, path: connectionsPath + "/{connection}", serve: (*request).showConnection},
 		{method: http.MethodPost, path: connectionsPath + "/{connection}/activate",
-			serve: change((*store.DB).ActivateConnection, "good.activated")},
+			serve: change(invoices.ActivateConnection, "good.activated")},
 		{method: http.MethodPost, path: connectionsPath + "/{connection}/disable",
-			serve: change((*store.DB).DisableConnection, "good.disabled")},
+			serve: change(invoices.DisableConnection, "good.disabled")},
 		{method: http.MethodPost, path: connectionsPath + "/{connection}/approve", serve: (*request).approve},
 	}
 }
 
 // connectionRow is a connection with its company.
 type connectionRow struct {
-	store.Connection
+	invoices.Connection
 	Company string
 }
 
@@ -41,7 +43,7 @@ func (c connectionRow) Health() string {
 		return "open"
 	case c.FailingSince != nil:
 		return "failing"
-	case c.State != store.ConnectionActive:
+	case c.State != invoices.ConnectionActive:
 		return "unused"
 	}
 	return "good"
@@ -63,20 +65,20 @@ const maxFailing = 100
 func (req *request) listConnections() error {
 	query := req.R.URL.Query()
 	after := parsePosition(query.Get("after"))
-	found, err := req.DB.ConnectionList(req.R.Context(), after, maxPerPage+1)
+	found, err := lists.ConnectionList(req.R.Context(), req.DB, after, maxPerPage+1)
 	if err != nil {
 		return err
 	}
-	var failing []store.Connection
-	if after == (store.ListPosition{}) {
-		if failing, err = req.DB.FailingConnections(req.R.Context(), maxFailing); err != nil {
+	var failing []invoices.Connection
+	if after == (lists.ListPosition{}) {
+		if failing, err = lists.FailingConnections(req.R.Context(), req.DB, maxFailing); err != nil {
 			return err
 		}
 	}
 	p := connectionsPage{}
 	if more := len(found) > maxPerPage; more {
 		found = found[:maxPerPage]
-		p.Next = next(connectionsPath, query, more, formatPosition(found[maxPerPage-1].Position()))
+		p.Next = next(connectionsPath, query, more, formatPosition(lists.ConnectionPosition(found[maxPerPage-1])))
 	}
 	if p.Rows, err = req.connectionRows(found); err != nil {
 		return err
@@ -88,13 +90,13 @@ func (req *request) listConnections() error {
 }
 
 // connectionRows adds the names of the companies.
-func (req *request) connectionRows(found []store.Connection) ([]connectionRow, error) {
+func (req *request) connectionRows(found []invoices.Connection) ([]connectionRow, error) {
 	rows := make([]connectionRow, len(found))
-	accounts := make([]store.ID, len(found))
+	accounts := make([]base.ID, len(found))
 	for n, c := range found {
 		rows[n], accounts[n] = connectionRow{Connection: c}, c.Account
 	}
-	companies, err := req.DB.Companies(req.R.Context(), accounts)
+	companies, err := lists.Companies(req.R.Context(), req.DB, accounts)
 	for n := range rows {
 		rows[n].Company = companies[rows[n].Account]
 	}
@@ -112,11 +114,11 @@ func (req *request) showConnection() error {
 	if err != nil {
 		return err
 	}
-	found, err := req.DB.Connection(req.R.Context(), id)
+	found, err := invoices.FindConnection(req.R.Context(), req.DB, id)
 	if err != nil {
 		return err
 	}
-	rows, err := req.connectionRows([]store.Connection{found})
+	rows, err := req.connectionRows([]invoices.Connection{found})
 	if err != nil {
 		return err
 	}
@@ -126,7 +128,7 @@ func (req *request) showConnection() error {
 		p.Acts = append(p.Acts, act{ID: "approve", Path: at + "/approve", Key: "approve", Of: p.Company,
 			Fields: []actField{{Name: "contract"}, {Name: "release", Value: req.Version}}})
 	}
-	if p.State == store.ConnectionActive {
+	if p.State == invoices.ConnectionActive {
 		p.Acts = append(p.Acts, act{ID: "disable", Path: at + "/disable", Key: "disable", Of: p.Company, Danger: true})
 	} else {
 		p.Acts = append(p.Acts, act{ID: "activate", Path: at + "/activate", Key: "activate", Of: p.Company})
@@ -136,7 +138,7 @@ func (req *request) showConnection() error {
 }
 
 // changeConnection applies a function that the command line calls too.
-func (req *request) changeConnection(change func(*store.DB, context.Context, store.ID) (store.Connection, error),
+func (req *request) changeConnection(change func(context.Context, *base.DB, base.ID) (invoices.Connection, error),
 	notice string) error {
 	id, err := req.ID("connection")
 	if err != nil {
@@ -146,7 +148,7 @@ func (req *request) changeConnection(change func(*store.DB, context.Context, sto
 	if err != nil {
 		return err
 	}
-	if _, err := change(req.DB, ctx, id); err != nil {
+	if _, err := change(ctx, req.DB, id); err != nil {
 		return err
 	}
 	return req.Redirect(page.WithNotice(connectionsPath+"/"+id.String(), notice))
@@ -163,7 +165,7 @@ func (req *request) approve() error {
 		return err
 	}
 	releases = strings.Join(strings.FieldsFunc(releases, func(r rune) bool { return r == ' ' || r == ',' }), " ")
-	return req.changeConnection(func(db *store.DB, ctx context.Context, id store.ID) (store.Connection, error) {
-		return db.ApproveConnection(ctx, id, req.session.Email, contract, releases)
+	return req.changeConnection(func(ctx context.Context, db *base.DB, id base.ID) (invoices.Connection, error) {
+		return invoices.ApproveConnection(ctx, db, id, req.session.Email, contract, releases)
 	}, "good.approved")
 }

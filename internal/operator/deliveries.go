@@ -3,8 +3,11 @@ package operator
 import (
 	"net/http"
 
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/events"
+	"quittance/internal/ledger/identity"
+	"quittance/internal/ledger/lists"
 	"quittance/internal/page"
-	"quittance/internal/store"
 )
 
 func deliveryRoutes() []route {
@@ -17,7 +20,7 @@ func deliveryRoutes() []route {
 // deliveriesPage is the view model of the deliveries that did not arrive, newest first, and of the subscriptions that
 // they were for.
 type deliveriesPage struct {
-	Mails         []store.MailTrouble
+	Mails         []identity.MailTrouble
 	Subscriptions []failingRow
 	Rows          []deliveryRow
 	Next          string
@@ -25,13 +28,13 @@ type deliveriesPage struct {
 
 // failingRow is a subscription with its company.
 type failingRow struct {
-	store.FailingSubscription
+	lists.FailingSubscription
 	Company string
 }
 
 // deliveryRow is a delivery with its company.
 type deliveryRow struct {
-	store.AccountDelivery
+	lists.AccountDelivery
 	Company string
 	// Resend starts the delivery again; nil if its subscription is not active any more.
 	Resend *act
@@ -39,21 +42,21 @@ type deliveryRow struct {
 
 func (req *request) listDeliveries() error {
 	query := req.R.URL.Query()
-	after, err := store.ParseID(query.Get("after"))
+	after, err := base.ParseID(query.Get("after"))
 	if err != nil {
-		after = store.ID{} // the first page
+		after = base.ID{} // the first page
 	}
-	found, err := req.DB.UndeliveredDeliveries(req.R.Context(), after, maxPerPage+1)
+	found, err := lists.UndeliveredDeliveries(req.R.Context(), req.DB, after, maxPerPage+1)
 	if err != nil {
 		return err
 	}
 	p := deliveriesPage{}
-	var failing []store.FailingSubscription
+	var failing []lists.FailingSubscription
 	if after.IsZero() {
-		if p.Mails, err = req.DB.MailTroubles(req.R.Context()); err != nil {
+		if p.Mails, err = identity.MailTroubles(req.R.Context(), req.DB); err != nil {
 			return err
 		}
-		if failing, err = req.DB.FailingSubscriptions(req.R.Context()); err != nil {
+		if failing, err = lists.FailingSubscriptions(req.R.Context(), req.DB); err != nil {
 			return err
 		}
 	}
@@ -61,14 +64,14 @@ func (req *request) listDeliveries() error {
 		found = found[:maxPerPage]
 		p.Next = next(deliveriesPath, query, more, found[maxPerPage-1].ID.String())
 	}
-	var accounts []store.ID
+	var accounts []base.ID
 	for _, d := range found {
 		accounts = append(accounts, d.Account)
 	}
 	for _, s := range failing {
 		accounts = append(accounts, s.Account)
 	}
-	companies, err := req.DB.Companies(req.R.Context(), accounts)
+	companies, err := lists.Companies(req.R.Context(), req.DB, accounts)
 	if err != nil {
 		return err
 	}
@@ -104,7 +107,7 @@ func (req *request) redeliver() error {
 	if err != nil {
 		return err
 	}
-	if _, err := tenant.Redeliver(ctx, delivery); err != nil {
+	if _, err := events.Redeliver(ctx, tenant, delivery); err != nil {
 		return err
 	}
 	return req.Redirect(page.WithNotice(deliveriesPath, "good.redelivered"))

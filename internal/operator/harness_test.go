@@ -15,28 +15,29 @@ import (
 	"github.com/pquerna/otp/hotp"
 
 	"quittance/internal/account"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
 	"quittance/internal/secret"
-	"quittance/internal/store"
 	"quittance/test/accounttest"
 	"quittance/test/kit"
-	"quittance/test/storetest"
+	"quittance/test/ledgertest"
 )
 
 // system has the pages over real HTTP, on one or two replicas.
 type system struct {
-	*storetest.Store
+	*ledgertest.Store
 	accounts *account.Service
 	base     []string
-	account  store.Account
+	account  base.Account
 	shared   secret.Text
 }
 
 func newSystem(t *testing.T, engine string) *system {
 	t.Helper()
-	db := storetest.Open(t, engine)
+	db := ledgertest.Open(t, engine)
 	s := &system{Store: db, accounts: &account.Service{DB: db.DB, Random: rand.Reader, Now: db.Clock.Now,
 		Environment: "sandbox", TokenTTL: time.Hour, LoginRate: 10, Hasher: account.NewHasher(2, accounttest.Cheap())}}
-	replicas := []*store.DB{db.DB}
+	replicas := []*base.DB{db.DB}
 	if !db.SingleServer() {
 		replicas = append(replicas, db.Again(t))
 	}
@@ -50,8 +51,8 @@ func newSystem(t *testing.T, engine string) *system {
 		t.Cleanup(server.Close)
 		s.base = append(s.base, server.URL)
 	}
-	made, err := db.CreateAccount(t.Context(), `Palm "Trading" <b>LLC</b>`, store.NewUser{Email: "owner@palm.example",
-		Name: "<script>alert(1)</script>", PasswordHash: "$"})
+	made, err := identity.CreateAccount(t.Context(), db.DB, `Palm "Trading" <b>LLC</b>`,
+		identity.NewUser{Email: "owner@palm.example", Name: "<script>alert(1)</script>", PasswordHash: "$"})
 	kit.Must(t, err)
 	s.account = made
 	return s
@@ -59,7 +60,7 @@ func newSystem(t *testing.T, engine string) *system {
 
 func forEachEngine(t *testing.T, run func(t *testing.T, s *system)) {
 	t.Helper()
-	storetest.EachEngine(t, func(t *testing.T, engine string) { run(t, newSystem(t, engine)) })
+	ledgertest.EachEngine(t, func(t *testing.T, engine string) { run(t, newSystem(t, engine)) })
 }
 
 // visitor is a browser of one person, which both replicas know.

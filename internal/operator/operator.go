@@ -22,11 +22,11 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/account"
+	"quittance/internal/ledger/base"
 	"quittance/internal/page"
 	"quittance/internal/problem"
 	"quittance/internal/router"
 	"quittance/internal/source"
-	"quittance/internal/store"
 )
 
 //go:embed templates/*.html messages/en.json
@@ -34,7 +34,7 @@ var files embed.FS
 
 // Config configures the pages.
 type Config struct {
-	DB       *store.DB
+	DB       *base.DB
 	Accounts *account.Service
 	// Random is the source of secrets.
 	Random io.Reader
@@ -129,7 +129,7 @@ func (req *request) dispatch() error {
 	if err := req.authenticate(); err != nil {
 		return err
 	}
-	req.R = req.R.WithContext(store.WithActor(req.R.Context(),
+	req.R = req.R.WithContext(base.WithActor(req.R.Context(),
 		req.session.Actor(req.Source, req.W.Header().Get(api.HeaderRequestID))))
 	found, values, allowed := req.router.Find(req.R.Method, req.R.URL.EscapedPath())
 	if !req.loggedIn() && (found == nil || !found.public) {

@@ -12,13 +12,16 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/events"
+	"quittance/internal/ledger/identity"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/problem"
 	"quittance/internal/secret"
-	"quittance/internal/store"
 	"quittance/test/audittest"
 	"quittance/test/kit"
+	"quittance/test/ledgertest"
 	"quittance/test/pgtest"
-	"quittance/test/storetest"
 )
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
@@ -38,8 +41,8 @@ func TestNothingWithoutSession(t *testing.T) {
 		kit.Must(t, err)
 		for _, digest := range [][32]byte{secret.SessionDigest(token), secret.Digest(token),
 			secret.OperatorSessionDigest(token)} {
-			_, err = s.CreateToken(t.Context(), user, store.NewToken{Digest: digest, ExpiresAt: s.Clock.Now().Add(time.Hour),
-				Client: store.ClientConsole, Means: store.LoginByPassword})
+			_, err = identity.CreateToken(t.Context(), s.Store.DB, user, identity.NewToken{Digest: digest,
+				ExpiresAt: s.Clock.Now().Add(time.Hour), Client: identity.ClientConsole, Means: identity.LoginByPassword})
 			kit.Must(t, err)
 		}
 		v := s.visitor(t)
@@ -65,7 +68,8 @@ func TestNothingWithoutSession(t *testing.T) {
 		if public != 5 {
 			t.Errorf("%d routes are public", public)
 		}
-		if found, err := s.Account(t.Context(), s.account.ID); err != nil || found.Status != store.AccountActive {
+		if found, err := identity.FindAccount(t.Context(), s.Store.DB, s.account.ID); err != nil ||
+			found.Status != base.AccountActive {
 			t.Errorf("the account is %q, %v", found.Status, err)
 		}
 		for _, path := range []string{"/login", "/enrol"} {
@@ -129,7 +133,7 @@ func TestLogin(t *testing.T) {
 			t.Fatalf("%d after the logout", got)
 		}
 		wantIn(true)
-		_, err := s.DisableOperator(t.Context(), email)
+		_, err := identity.DisableOperator(t.Context(), s.Store.DB, email)
 		kit.Must(t, err)
 		wantIn(false)
 		s.Clock.Advance(time.Hour)
@@ -148,8 +152,8 @@ func TestActsNeedReason(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, s *system) {
 		v := s.loggedIn(t)
 		ctx := t.Context()
-		entries := func() []store.AuditEntry {
-			found, err := s.Audit(ctx, store.AuditFilter{Limit: 1000})
+		entries := func() []base.AuditEntry {
+			found, err := s.Audit(ctx, base.AuditFilter{Limit: 1000})
 			kit.Must(t, err)
 			return found
 		}
@@ -162,7 +166,7 @@ func TestActsNeedReason(t *testing.T) {
 			reasons := []string{"", "   ", strings.Repeat("é", 1025), "a\x00b", "\xff"}
 			for _, reason := range reasons {
 				got := v.do(0, http.MethodPost, path, url.Values{"reason": {reason}, "contract": {"C-1"}, "release": {"1.0.0"},
-					"decision": {store.DecisionReject}})
+					"decision": {invoices.DecisionReject}})
 				if got.status != http.StatusUnprocessableEntity {
 					t.Errorf("%s with reason %.10q: %d", path, reason, got.status)
 				}
@@ -172,8 +176,8 @@ func TestActsNeedReason(t *testing.T) {
 			if foreign.status != http.StatusForbidden {
 				t.Errorf("%s from another site: %d", path, foreign.status)
 			}
-			unknown := v.do(0, http.MethodPost, strings.ReplaceAll(path, s.account.ID.String(), store.ID{1}.String()),
-				url.Values{"reason": {"because"}, "contract": {"C-1"}, "release": {"1.0.0"}, "decision": {store.DecisionReject}})
+			unknown := v.do(0, http.MethodPost, strings.ReplaceAll(path, s.account.ID.String(), base.ID{1}.String()),
+				url.Values{"reason": {"because"}, "contract": {"C-1"}, "release": {"1.0.0"}, "decision": {invoices.DecisionReject}})
 			if unknown.status != http.StatusNotFound {
 				t.Errorf("%s of nothing: %d", path, unknown.status)
 			}
@@ -188,9 +192,9 @@ func TestActsNeedReason(t *testing.T) {
 		}
 		all := entries()
 		last := all[len(all)-1]
-		if last.Act != "account.suspend" || last.Actor.Kind != store.ActorAdministrator || last.Actor.Name != email ||
+		if last.Act != "account.suspend" || last.Actor.Kind != base.ActorAdministrator || last.Actor.Name != email ||
 			last.Reason != "The company asked for it.\nBy telephone." || last.Source != "127.0.0.1" ||
-			last.RequestID != got.header.Get("X-Request-Id") || last.RequestID == "" || last.Means != store.MeansConsole ||
+			last.RequestID != got.header.Get("X-Request-Id") || last.RequestID == "" || last.Means != base.MeansConsole ||
 			last.Account == nil || *last.Account != s.account.ID {
 			t.Errorf("entry %+v", last)
 		}
@@ -207,10 +211,10 @@ func TestActsNeedReason(t *testing.T) {
 // TestPagesEscape checks that what companies have stored is text on every page, and that lists accept hostile
 // parameters.
 func TestPagesEscape(t *testing.T) {
-	s := newSystem(t, storetest.SQLite)
+	s := newSystem(t, ledgertest.SQLite)
 	v := s.loggedIn(t)
-	connection, err := s.AddConnection(t.Context(), s.account.ID,
-		store.NewConnection{Kind: "http", Environment: "production", BaseURL: `https://provider.example/<img src=x>`,
+	connection, err := invoices.AddConnection(t.Context(), s.Store.DB, s.account.ID,
+		invoices.NewConnection{Kind: "http", Environment: "production", BaseURL: `https://provider.example/<img src=x>`,
 			Credential: secret.New("canary-credential")})
 	kit.Must(t, err)
 	for _, path := range []string{accountsPath, accountsPath + "/" + s.account.ID.String(), connectionsPath,
@@ -258,8 +262,8 @@ func TestConnectionActs(t *testing.T) {
 		ctx := t.Context()
 		add := func() string {
 			s.Clock.Advance(time.Second)
-			made, err := s.AddConnection(ctx, s.account.ID, store.NewConnection{Kind: "http", Environment: "production",
-				BaseURL: "https://provider.example", Credential: secret.New("credential")})
+			made, err := invoices.AddConnection(ctx, s.Store.DB, s.account.ID, invoices.NewConnection{Kind: "http",
+				Environment: "production", BaseURL: "https://provider.example", Credential: secret.New("credential")})
 			kit.Must(t, err)
 			return connectionsPath + "/" + made.ID.String()
 		}
@@ -280,13 +284,13 @@ func TestConnectionActs(t *testing.T) {
 				t.Errorf("%s: %d, want %d", step.path, got.status, step.want)
 			}
 		}
-		connections, err := s.Connections(ctx, &s.account.ID)
+		connections, err := invoices.Connections(ctx, s.Store.DB, &s.account.ID)
 		kit.Must(t, err)
 		if c := connections[0]; c.Approval == nil || c.Approval.By != email || c.Approval.Contract != "C-7" ||
-			c.Approval.Release != "1.0.0 1.1.0" || c.State != store.ConnectionDisabled {
+			c.Approval.Release != "1.0.0 1.1.0" || c.State != invoices.ConnectionDisabled {
 			t.Errorf("first %+v", c)
 		}
-		if connections[1].State != store.ConnectionActive {
+		if connections[1].State != invoices.ConnectionActive {
 			t.Errorf("second %+v", connections[1])
 		}
 	})
@@ -307,11 +311,11 @@ func TestMessages(t *testing.T) {
 			source += string(text)
 		}
 	}
-	for _, kind := range []*problem.Kind{store.ErrOutcomeKnown, store.ErrInactive, store.ErrActiveExists,
-		store.ErrNotProduction, store.ErrChangedRow} { // an act may end with them
+	for _, kind := range []*problem.Kind{invoices.ErrOutcomeKnown, events.ErrInactive, invoices.ErrActiveExists,
+		invoices.ErrNotProduction, base.ErrChangedRow} { // an act may end with them
 		source += `"` + kind.Name() + `"`
 	}
-	s := newSystem(t, storetest.SQLite)
+	s := newSystem(t, ledgertest.SQLite)
 	pages, err := New(Config{DB: s.DB, Accounts: s.accounts, Random: rand.Reader, Now: s.Clock.Now,
 		Log: slog.New(slog.DiscardHandler)})
 	kit.Must(t, err)

@@ -8,9 +8,11 @@ import (
 	"unicode/utf8"
 
 	"quittance/client/api"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
+	"quittance/internal/ledger/lists"
 	"quittance/internal/page"
 	"quittance/internal/problem"
-	"quittance/internal/store"
 )
 
 // request is one HTTP request and the state of its response.
@@ -18,7 +20,7 @@ type request struct {
 	*Pages
 	page.Request
 	// session is the session of the operator; zero for somebody who is not logged in.
-	session store.OperatorSession
+	session identity.OperatorSession
 	// route is for the log.
 	route string
 }
@@ -53,9 +55,9 @@ func (req *request) actContext() (ctx context.Context, reason string, err error)
 		}) {
 		return nil, "", errReason
 	}
-	actor := store.ActorOf(req.R.Context())
+	actor := base.ActorOf(req.R.Context())
 	actor.Reason = reason
-	return store.WithActor(req.R.Context(), actor), reason, nil
+	return base.WithActor(req.R.Context(), actor), reason, nil
 }
 
 // line returns a field of the form that is one line of 1 to 256 characters.
@@ -95,17 +97,17 @@ func next(path string, query url.Values, more bool, position string) string {
 }
 
 // parsePosition reads what [formatPosition] wrote; anything else is the beginning of the list.
-func parsePosition(text string) store.ListPosition {
+func parsePosition(text string) lists.ListPosition {
 	at, id, _ := strings.Cut(text, ".")
 	micros, err := strconv.ParseInt(at, 10, 64)
-	parsed, idErr := store.ParseID(id)
+	parsed, idErr := base.ParseID(id)
 	if err != nil || idErr != nil {
-		return store.ListPosition{}
+		return lists.ListPosition{}
 	}
-	return store.ListPosition{At: instant(micros), ID: parsed}
+	return lists.ListPosition{At: instant(micros), ID: parsed}
 }
 
 // formatPosition returns a position as a parameter of an address.
-func formatPosition(p store.ListPosition) string {
+func formatPosition(p lists.ListPosition) string {
 	return strconv.FormatInt(p.At.UnixMicro(), 10) + "." + p.ID.String()
 }

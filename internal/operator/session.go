@@ -9,10 +9,11 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/account"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
 	"quittance/internal/page"
 	"quittance/internal/problem"
 	"quittance/internal/secret"
-	"quittance/internal/store"
 )
 
 // authenticate reads the session of the caller. It is no error if there is none.
@@ -21,8 +22,9 @@ func (req *request) authenticate() error {
 	if err != nil {
 		return nil //nolint:nilerr // the only error is that there is no cookie
 	}
-	session, err := req.DB.AuthenticateOperator(req.R.Context(), secret.OperatorSessionDigest(secret.New(given.Value)))
-	if errors.Is(err, store.ErrNotFound) {
+	session, err := identity.AuthenticateOperator(req.R.Context(), req.DB,
+		secret.OperatorSessionDigest(secret.New(given.Value)))
+	if errors.Is(err, base.ErrNotFound) {
 		return nil
 	}
 	req.session = session
@@ -70,7 +72,7 @@ func (req *request) login() error {
 		return err
 	}
 	if req.loggedIn() {
-		if err := req.DB.EndOperatorSession(req.R.Context(), req.session); err != nil {
+		if err := identity.EndOperatorSession(req.R.Context(), req.DB, req.session); err != nil {
 			return err
 		}
 	}
@@ -79,7 +81,7 @@ func (req *request) login() error {
 }
 
 func (req *request) logout() error {
-	if err := req.DB.EndOperatorSession(req.R.Context(), req.session); err != nil {
+	if err := identity.EndOperatorSession(req.R.Context(), req.DB, req.session); err != nil {
 		return err
 	}
 	http.SetCookie(req.W, req.NewCookie("", "", time.Time{}))

@@ -9,13 +9,13 @@ import (
 	"testing"
 
 	"quittance/test/kit"
-	"quittance/test/storetest"
+	"quittance/test/ledgertest"
 )
 
 // TestSlowFormsKeepNoPlace checks that forms that never arrive keep nobody else from the pages, however many of them
 // there are. The server says with its status 100 that it waits for the rest of each.
 func TestSlowFormsKeepNoPlace(t *testing.T) {
-	s := newSystem(t, storetest.Engines()[0])
+	s := newSystem(t, ledgertest.Engines()[0])
 	address := strings.TrimPrefix(s.base[0], "http://")
 	for range 2 * maxRequests {
 		conn, err := net.Dial("tcp", address)

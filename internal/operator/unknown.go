@@ -8,9 +8,12 @@ import (
 	"unicode/utf8"
 
 	"quittance/client/api"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
+	"quittance/internal/ledger/invoices"
+	"quittance/internal/ledger/lists"
 	"quittance/internal/page"
 	"quittance/internal/problem"
-	"quittance/internal/store"
 	"quittance/internal/view"
 )
 
@@ -30,26 +33,26 @@ type unknownPageRows struct {
 
 // unknownRow is a submission with its company.
 type unknownRow struct {
-	store.AccountSubmission
+	invoices.Submission
 	Company string
 }
 
 func (req *request) listUnknown() error {
 	query := req.R.URL.Query()
-	found, err := req.DB.UnknownSubmissions(req.R.Context(), parsePosition(query.Get("after")), maxPerPage+1)
+	found, err := lists.UnknownSubmissions(req.R.Context(), req.DB, parsePosition(query.Get("after")), maxPerPage+1)
 	if err != nil {
 		return err
 	}
 	p := unknownPageRows{}
 	if more := len(found) > maxPerPage; more {
 		found = found[:maxPerPage]
-		p.Next = next(unknownPath, query, more, formatPosition(found[maxPerPage-1].Position()))
+		p.Next = next(unknownPath, query, more, formatPosition(lists.SubmissionPosition(found[maxPerPage-1])))
 	}
-	accounts := make([]store.ID, len(found))
+	accounts := make([]base.ID, len(found))
 	for n, s := range found {
 		accounts[n] = s.Account
 	}
-	companies, err := req.DB.Companies(req.R.Context(), accounts)
+	companies, err := lists.Companies(req.R.Context(), req.DB, accounts)
 	if err != nil {
 		return err
 	}
@@ -62,8 +65,8 @@ func (req *request) listUnknown() error {
 // submissionPage is the view model of one submission: what is known of it, what the provider returned, and the
 // decision.
 type submissionPage struct {
-	store.Submission
-	Account    store.Account
+	invoices.Submission
+	Account    base.Account
 	Connection connectionRow
 	Evidence   []responseRow
 	// Older reports that there are older responses than those of the page.
@@ -100,13 +103,13 @@ func (req *request) showUnknown() error {
 	}
 	ctx := req.R.Context()
 	p := submissionPage{}
-	if p.Submission, err = tenant.Submission(ctx, id); err != nil {
+	if p.Submission, err = invoices.FindSubmission(ctx, tenant, id); err != nil {
 		return err
 	}
-	if p.Account, err = req.DB.Account(ctx, tenant.Account()); err != nil {
+	if p.Account, err = identity.FindAccount(ctx, req.DB, tenant.Account()); err != nil {
 		return err
 	}
-	connection, err := req.DB.Connection(ctx, p.Submission.Connection)
+	connection, err := invoices.FindConnection(ctx, req.DB, p.Submission.Connection)
 	if err != nil {
 		return err
 	}
@@ -118,28 +121,28 @@ func (req *request) showUnknown() error {
 	}
 	if p.Outcome == api.OutcomeUnknown {
 		at := unknownPath + "/" + tenant.Account().String() + "/" + id.String() + "/resolve"
-		p.Acts = []act{{ID: "resend", Path: at, Key: "resend", Of: p.Number, Decision: store.DecisionResend},
-			{ID: "reject", Path: at, Key: "reject", Of: p.Number, Decision: store.DecisionReject, Danger: true}}
+		p.Acts = []act{{ID: "resend", Path: at, Key: "resend", Of: p.Number, Decision: invoices.DecisionResend},
+			{ID: "reject", Path: at, Key: "reject", Of: p.Number, Decision: invoices.DecisionReject, Danger: true}}
 	}
 	return req.Show(http.StatusOK, "submission", "op.submission.title", page.Layout{Section: "unknown", Body: p}, p.Number)
 }
 
 // submission returns the company and the identifier of the submission that the path names.
-func (req *request) submission() (*store.Tenant, store.ID, error) {
+func (req *request) submission() (*base.Tenant, base.ID, error) {
 	account, err := req.ID("account")
 	if err != nil {
-		return nil, store.ID{}, err
+		return nil, base.ID{}, err
 	}
 	id, err := req.ID("submission")
 	if err != nil {
-		return nil, store.ID{}, err
+		return nil, base.ID{}, err
 	}
 	tenant, err := req.DB.Tenant(req.R.Context(), account)
 	return tenant, id, err
 }
 
 // addEvidence adds the newest responses, newest first, with their texts.
-func (req *request) addEvidence(p *submissionPage, tenant *store.Tenant) error {
+func (req *request) addEvidence(p *submissionPage, tenant *base.Tenant) error {
 	of := view.Of(tenant)
 	found, err := of.SubmissionEvidence(req.R.Context(), p.ID, maxResponses+1)
 	if err != nil {
@@ -151,7 +154,7 @@ func (req *request) addEvidence(p *submissionPage, tenant *store.Tenant) error {
 	for _, e := range found {
 		row := responseRow{Evidence: view.Evidence(e)}
 		if !e.Withheld {
-			body, err := tenant.EvidenceChunk(req.R.Context(), e.ID, 0, maxShown+1)
+			body, err := invoices.EvidenceChunk(req.R.Context(), tenant, e.ID, 0, maxShown+1)
 			if err != nil {
 				return err
 			}
@@ -189,10 +192,10 @@ func (req *request) resolve() error {
 		return err
 	}
 	decision := req.Form.Get("decision")
-	if decision != store.DecisionResend && decision != store.DecisionReject {
+	if decision != invoices.DecisionResend && decision != invoices.DecisionReject {
 		return problem.For(api.CodeMalformedRequest)
 	}
-	if _, err := tenant.ResolveSubmission(ctx, id, decision, reason); err != nil {
+	if _, err := invoices.ResolveSubmission(ctx, tenant, id, decision, reason); err != nil {
 		return err
 	}
 	path := unknownPath + "/" + tenant.Account().String() + "/" + id.String()

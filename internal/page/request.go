@@ -14,8 +14,8 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/asset"
+	"quittance/internal/ledger/base"
 	"quittance/internal/problem"
-	"quittance/internal/store"
 )
 
 // Request is one request for a page and the state of its response.
@@ -126,10 +126,10 @@ func (req *Request) Serve(do func() error) (err error) {
 
 // ID returns a parameter of the path as an identifier. An invalid identifier is treated like that of another company:
 // as not found.
-func (req *Request) ID(name string) (store.ID, error) {
-	id, err := store.ParseID(req.Values[name])
+func (req *Request) ID(name string) (base.ID, error) {
+	id, err := base.ParseID(req.Values[name])
 	if err != nil || id.IsZero() { // the store does not accept a zero identifier
-		return store.ID{}, store.ErrNotFound
+		return base.ID{}, base.ErrNotFound
 	}
 	return id, nil
 }

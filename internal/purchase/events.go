@@ -5,8 +5,9 @@ import (
 	"errors"
 	"time"
 
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/incoming"
 	"quittance/internal/provider"
-	"quittance/internal/store"
 )
 
 // The limits of a run that takes events.
@@ -40,16 +41,16 @@ func (r *eventRun) takeEvents(ctx context.Context) error {
 // takeEvent retains the event at the head of the queue and then deletes it. more says that the run continues.
 func (r *eventRun) takeEvent(ctx context.Context) (more bool, err error) {
 	began := r.db.Now().Truncate(time.Microsecond)
-	r.db.Checkpoint(store.Before, "provider event")
+	r.db.Checkpoint(base.Before, "provider event")
 	calling, span := r.beginCall(ctx, &r.lease, "event")
 	event, response := r.queue.NextEvent(calling)
-	r.db.Checkpoint(store.After, "provider event")
+	r.db.Checkpoint(base.After, "provider event")
 	r.endCall(calling, span, &r.lease, "event", response)
 	switch {
 	case response.Kind != provider.Complete:
 		return false, r.endWithoutPage(ctx, response.RetryAfter)
 	case event.ID == "":
-		return false, r.commit(ctx, nil, store.SyncStep{After: max(r.Interval, response.RetryAfter), Complete: true})
+		return false, r.commit(ctx, nil, incoming.SyncStep{After: max(r.Interval, response.RetryAfter), Complete: true})
 	case r.handled[event.ID]:
 		r.Log.WarnContext(ctx, "the provider hands out an event that was deleted", "account", r.lease.Tenant.Account(),
 			"connection", r.lease.Connection.ID, "event", event.ID)
@@ -67,10 +68,10 @@ func (r *eventRun) takeEvent(ctx context.Context) (more bool, err error) {
 
 // deleteEvent deletes an event that is retained.
 func (r *eventRun) deleteEvent(ctx context.Context, event provider.Event) (more bool, err error) {
-	r.db.Checkpoint(store.Before, "provider event deletion")
+	r.db.Checkpoint(base.Before, "provider event deletion")
 	calling, span := r.beginCall(ctx, &r.lease, "event_deletion")
 	response := r.queue.DeleteEvent(calling, event.ID)
-	r.db.Checkpoint(store.After, "provider event deletion")
+	r.db.Checkpoint(base.After, "provider event deletion")
 	r.endCall(calling, span, &r.lease, "event_deletion", response)
 	if response.Kind != provider.Complete {
 		return false, r.endWithoutPage(ctx, response.RetryAfter)
@@ -84,8 +85,8 @@ func (r *eventRun) deleteEvent(ctx context.Context, event provider.Event) (more 
 }
 
 // moved returns a step that renews the lease and forgets the failures of the event before.
-func (r *eventRun) moved() store.SyncStep {
-	return store.SyncStep{Cursor: r.lease.Cursor, After: r.leaseDuration(), Hold: true}
+func (r *eventRun) moved() incoming.SyncStep {
+	return incoming.SyncStep{Cursor: r.lease.Cursor, After: r.leaseDuration(), Hold: true}
 }
 
 // retainEvent retains what follows from an event. released says that it may be deleted; otherwise the run has ended.
@@ -94,9 +95,9 @@ func (r *eventRun) retainEvent(ctx context.Context, event provider.Event, respon
 	if event.Document != nil && event.Document.ID != "" {
 		return r.retainDocument(ctx, event, response)
 	}
-	about := store.ProviderEvent{ID: event.ID, Body: response.Body, ProviderReference: event.ProviderReference}
+	about := incoming.ProviderEvent{ID: event.ID, Body: response.Body, ProviderReference: event.ProviderReference}
 	if event.Reference != "" {
-		if about.Reference, err = store.ParseID(event.Reference); err != nil {
+		if about.Reference, err = base.ParseID(event.Reference); err != nil {
 			return r.retainUnrouted(ctx, about)
 		}
 	}
@@ -105,7 +106,7 @@ func (r *eventRun) retainEvent(ctx context.Context, event provider.Event, respon
 	}
 	after, recorded, err := r.lease.RecordEvent(ctx, about, r.moved(), r.DecideEvent(r.adapter, response, began))
 	switch {
-	case errors.Is(err, store.ErrNoSubmission):
+	case errors.Is(err, incoming.ErrNoSubmission):
 		return r.retainUnrouted(ctx, about)
 	case err != nil:
 		return false, err
@@ -122,19 +123,19 @@ func (r *eventRun) retainDocument(ctx context.Context, event provider.Event,
 	if err := r.commit(ctx, nil, r.renewal()); err != nil {
 		return false, err
 	}
-	r.db.Checkpoint(store.Before, "provider event document")
+	r.db.Checkpoint(base.Before, "provider event document")
 	calling, span := r.beginCall(ctx, &r.lease, "event_document")
 	response, foreign := r.queue.EventDocument(calling, event)
-	r.db.Checkpoint(store.After, "provider event document")
+	r.db.Checkpoint(base.After, "provider event document")
 	if foreign {
 		span.EndWork(false)
-		return r.retainUnrouted(ctx, store.ProviderEvent{ID: event.ID, Body: announced.Body})
+		return r.retainUnrouted(ctx, incoming.ProviderEvent{ID: event.ID, Body: announced.Body})
 	}
 	r.endCall(calling, span, &r.lease, "event_document", response)
 	step := r.moved()
 	step.Event = event.ID
 	if response.Kind == provider.Complete {
-		return true, r.commit(ctx, []store.NewIncoming{withDocument(newIncoming(event.Document), response)}, step)
+		return true, r.commit(ctx, []incoming.NewIncoming{withDocument(newIncoming(event.Document), response)}, step)
 	}
 	failures, limit := r.lease.Failures+1, maxEventFailures
 	if isPermanent(response) || response.ErrorClass == provider.ClassTooLarge {
@@ -145,13 +146,13 @@ func (r *eventRun) retainDocument(ctx context.Context, event provider.Event,
 	}
 	r.Log.WarnContext(ctx, "a purchase document is given up: it is unreadable", "account", r.lease.Tenant.Account(),
 		"connection", r.lease.Connection.ID, "event", event.ID)
-	return true, r.commit(ctx, []store.NewIncoming{markUnreadable(newIncoming(event.Document))}, step)
+	return true, r.commit(ctx, []incoming.NewIncoming{markUnreadable(newIncoming(event.Document))}, step)
 }
 
 // retainUnrouted retains an event that is about nothing of the connection, and releases it if no other reader has taken
 // it for a while.
-func (r *eventRun) retainUnrouted(ctx context.Context, event store.ProviderEvent) (released bool, err error) {
-	waiting := store.SyncStep{Cursor: r.lease.Cursor, After: r.Interval}
+func (r *eventRun) retainUnrouted(ctx context.Context, event incoming.ProviderEvent) (released bool, err error) {
+	waiting := incoming.SyncStep{Cursor: r.lease.Cursor, After: r.Interval}
 	after, released, err := r.lease.RetainUnrouted(ctx, event, unroutedWait, r.moved(), waiting)
 	if err != nil {
 		return false, err

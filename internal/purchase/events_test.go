@@ -8,17 +8,18 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/store"
+	"quittance/internal/ledger/incoming"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/view"
 	"quittance/test/kit"
+	"quittance/test/ledgertest"
 	"quittance/test/providertest"
-	"quittance/test/storetest"
 )
 
 // TestEvents checks that each event about a submission is retained as evidence in the provider's own bytes, sets only
 // the state that its word belongs to, and is deleted; and that an announced document is retained.
 func TestEvents(t *testing.T) {
-	storetest.EachEngine(t, func(t *testing.T, engine string) {
+	ledgertest.EachEngine(t, func(t *testing.T, engine string) {
 		b := newQueueBench(t, engine)
 		s := b.submit(t, "INV-1", api.OutcomeAcknowledged)
 		for _, step := range []struct{ word, want string }{
@@ -68,7 +69,7 @@ func TestEvents(t *testing.T) {
 // TestRetainThenDelete checks that nothing is deleted before it is retained, and that an event whose deletion is lost
 // is deleted when it is handed out again, and changes nothing.
 func TestRetainThenDelete(t *testing.T) {
-	storetest.EachEngine(t, func(t *testing.T, engine string) {
+	ledgertest.EachEngine(t, func(t *testing.T, engine string) {
 		b := newQueueBench(t, engine)
 		s := b.submit(t, "INV-1", api.OutcomeAcknowledged)
 		first := b.now(t, s).Evidence
@@ -106,7 +107,7 @@ func TestRetainThenDelete(t *testing.T) {
 // TestEventsResolveUnknownOutcomes checks that an event which repeats our reference says that the provider has the
 // document after a lost response, and that it is not sent again. An event under the provider's guid alone does not.
 func TestEventsResolveUnknownOutcomes(t *testing.T) {
-	storetest.EachEngine(t, func(t *testing.T, engine string) {
+	ledgertest.EachEngine(t, func(t *testing.T, engine string) {
 		b := newQueueBench(t, engine)
 		b.Play(providertest.StorecoveLosesResponse)
 		s := b.submit(t, "INV-1", api.OutcomeUnknown)
@@ -129,38 +130,38 @@ func TestEventsResolveUnknownOutcomes(t *testing.T) {
 // TestUnroutedEvents checks that an event that is about nothing of a connection changes nothing, is left in the queue
 // for others for an hour, and is then retained for the operator before it is deleted. Those behind it are handled.
 func TestUnroutedEvents(t *testing.T) {
-	for name, push := range map[string]func(b *queueBench, s store.Submission){
-		"another submission": func(b *queueBench, _ store.Submission) {
+	for name, push := range map[string]func(b *queueBench, s invoices.Submission){
+		"another submission": func(b *queueBench, _ invoices.Submission) {
 			b.Push(
 				`{"event_type":"document_submission","event":"succeeded","guid":"8a4b0c6e-9999-4222-8333-000000000001","idempotencyGuid":"0195b1ef-9a10-7c55-8f0e-2b7d1c3e4f60"}`)
 		},
-		"our reference with another guid": func(b *queueBench, s store.Submission) {
+		"our reference with another guid": func(b *queueBench, s invoices.Submission) {
 			b.Push(
 				fmt.Sprintf(
 					`{"event_type":"document_submission","event":"succeeded","guid":"8a4b0c6e-9999-4222-8333-000000000001","idempotencyGuid":%q}`, s.ID))
 		},
-		"our guid with another reference": func(b *queueBench, s store.Submission) {
+		"our guid with another reference": func(b *queueBench, s invoices.Submission) {
 			b.Push(
 				fmt.Sprintf(
 					`{"event_type":"document_submission","event":"succeeded","guid":%q,"idempotencyGuid":"0195b1ef-9a10-7c55-8f0e-2b7d1c3e4f60"}`, *s.ProviderReference))
 		},
-		"no reference": func(b *queueBench, _ store.Submission) {
+		"no reference": func(b *queueBench, _ invoices.Submission) {
 			b.Push(`{"event_type":"document_submission","event":"succeeded"}`)
 		},
-		"another kind": func(b *queueBench, s store.Submission) {
+		"another kind": func(b *queueBench, s invoices.Submission) {
 			b.Push(fmt.Sprintf(`{"event_type":"other","guid":%q}`, *s.ProviderReference))
 		},
-		"not JSON": func(b *queueBench, _ store.Submission) { b.Push(`<html>`) },
-		"empty":    func(b *queueBench, _ store.Submission) { b.Push(``) },
-		"a member twice": func(b *queueBench, s store.Submission) {
+		"not JSON": func(b *queueBench, _ invoices.Submission) { b.Push(`<html>`) },
+		"empty":    func(b *queueBench, _ invoices.Submission) { b.Push(``) },
+		"a member twice": func(b *queueBench, s invoices.Submission) {
 			b.Push(fmt.Sprintf(`{"event_type":"document_submission","event":"failed","event":"succeeded","guid":%q,"guid":"x"}`,
 				*s.ProviderReference))
 		},
-		"another company's document":    func(b *queueBench, _ store.Submission) { b.Receive(4712, []byte("<Invoice/>")) },
-		"a document of no legal entity": func(b *queueBench, _ store.Submission) { b.Receive(0, []byte("<Invoice/>")) },
+		"another company's document":    func(b *queueBench, _ invoices.Submission) { b.Receive(4712, []byte("<Invoice/>")) },
+		"a document of no legal entity": func(b *queueBench, _ invoices.Submission) { b.Receive(0, []byte("<Invoice/>")) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newQueueBench(t, storetest.SQLite)
+			b := newQueueBench(t, ledgertest.SQLite)
 			s := b.submit(t, "INV-1", api.OutcomeAcknowledged)
 			push(b, s)
 			b.Report(s.ID.String(), "succeeded")
@@ -173,7 +174,7 @@ func TestUnroutedEvents(t *testing.T) {
 					t.Fatal("the queue is blocked")
 				}
 			}
-			unrouted, err := b.UnroutedEvents(t.Context(), b.connection.Account, 10)
+			unrouted, err := incoming.UnroutedEvents(t.Context(), b.bench.Store.DB, b.connection.Account, 10)
 			kit.Must(t, err)
 			if waited < time.Hour || len(unrouted) != 1 || !strings.Contains(string(unrouted[0].Body), `"body"`) ||
 				unrouted[0].ID != b.Deleted()[0] {
@@ -190,14 +191,14 @@ func TestUnroutedEvents(t *testing.T) {
 
 // TestUnroutedEcho checks that an unrouted event that contains the credential is not shown.
 func TestUnroutedEcho(t *testing.T) {
-	b := newQueueBench(t, storetest.SQLite)
+	b := newQueueBench(t, ledgertest.SQLite)
 	b.Push(fmt.Sprintf(`{"event_type":"other","tenant_id":%q}`, credential))
 	for range 100 {
 		if b.sync(t); len(b.Deleted()) > 0 {
 			break
 		}
 	}
-	unrouted, err := b.UnroutedEvents(t.Context(), b.connection.Account, 10)
+	unrouted, err := incoming.UnroutedEvents(t.Context(), b.bench.Store.DB, b.connection.Account, 10)
 	kit.Must(t, err)
 	if len(unrouted) != 1 || !unrouted[0].Withheld || unrouted[0].Body != nil {
 		t.Errorf("%+v", unrouted)
@@ -207,7 +208,7 @@ func TestUnroutedEcho(t *testing.T) {
 // TestSharedQueue checks that two companies with one account of the provider each get their own events and nothing of
 // the other.
 func TestSharedQueue(t *testing.T) {
-	storetest.EachEngine(t, func(t *testing.T, engine string) {
+	ledgertest.EachEngine(t, func(t *testing.T, engine string) {
 		first := newQueueBench(t, engine)
 		second := &queueBench{bench: &bench{Store: first.Store}, Storecove: first.Storecove}
 		mine := first.submit(t, "INV-1", api.OutcomeAcknowledged)
@@ -223,7 +224,7 @@ func TestSharedQueue(t *testing.T) {
 			first.sync(t)
 			second.sync(t)
 		}
-		unrouted, err := first.UnroutedEvents(t.Context(), first.connection.Account, 10)
+		unrouted, err := incoming.UnroutedEvents(t.Context(), first.bench.Store.DB, first.connection.Account, 10)
 		kit.Must(t, err)
 		if len(first.Waiting()) != 0 || len(unrouted) != 0 || words(first.now(t, mine)) != "- succeeded! - -" ||
 			words(second.now(t, theirs)) != "- failed! - -" {
@@ -307,7 +308,7 @@ func TestHostileQueue(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newQueueBench(t, storetest.SQLite)
+			b := newQueueBench(t, ledgertest.SQLite)
 			s := b.submit(t, "INV-1", api.OutcomeAcknowledged)
 			report := fmt.Sprintf(`{"event_type":"document_submission","event":"succeeded","guid":%q,"idempotencyGuid":%q}`,
 				*s.ProviderReference, s.ID)
@@ -343,7 +344,7 @@ func TestEventDocuments(t *testing.T) {
 		"not base64":       {func(w http.ResponseWriter) { fmt.Fprint(w, `{"legal_entity_id":4711,"ubl":"?"}`) }, 20},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newQueueBench(t, storetest.SQLite)
+			b := newQueueBench(t, ledgertest.SQLite)
 			guid := b.Receive(b.LegalEntity, []byte("<Invoice/>"))
 			b.Intercept(func(w http.ResponseWriter, r *http.Request) bool {
 				if !strings.Contains(r.URL.Path, "purchase_invoices") {

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"quittance/client/api"
-	"quittance/test/storetest"
+	"quittance/test/ledgertest"
 )
 
 // shown formats the values of a revision that come from the metadata.
@@ -97,7 +97,7 @@ var hostile = []struct{ name, id, entry, shown string }{
 // TestHostileMetadata checks that every entry is retained on both engines, and none stops the others. An unusable value
 // is null, and an unreadable entry is retained as unreadable. The same entry in a later run is not a new revision.
 func TestHostileMetadata(t *testing.T) {
-	storetest.EachEngine(t, func(t *testing.T, engine string) {
+	ledgertest.EachEngine(t, func(t *testing.T, engine string) {
 		var list []string
 		for _, h := range hostile {
 			list = append(list, h.entry)
@@ -144,7 +144,7 @@ func TestHostileMetadata(t *testing.T) {
 // TestLargeDocument checks that a document larger than 10 MiB leaves its metadata and its digest, and one that is too
 // large to read only its metadata. A smaller document is retained completely.
 func TestLargeDocument(t *testing.T) {
-	storetest.EachEngine(t, func(t *testing.T, engine string) {
+	ledgertest.EachEngine(t, func(t *testing.T, engine string) {
 		sizes := map[string]int{"small": 10 << 20, "large": 10<<20 + 1, "endless": 64<<20 + 1}
 		s := newScriptedProvider(t)
 		s.page = onePage(entry("small"), entry("large"), entry("endless"))
@@ -185,7 +185,7 @@ func TestEcho(t *testing.T) {
 		}
 		send(w, "document "+id)
 	}
-	b := newBench(t, storetest.SQLite, s.URL)
+	b := newBench(t, ledgertest.SQLite, s.URL)
 	b.syncRun(t)
 	got := b.retained(t)
 	if len(got) != 4 {

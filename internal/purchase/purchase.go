@@ -77,8 +77,10 @@ import (
 	"log/slog"
 	"time"
 
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/incoming"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/provider"
-	"quittance/internal/store"
 	"quittance/internal/tracing"
 )
 
@@ -89,11 +91,11 @@ type Config struct {
 	// Release is the release of this binary. In production a connection is used only with an approval that covers it.
 	Release string
 	// Adapter opens the adapter of a connection.
-	Adapter func(store.Connection) (provider.Adapter, error)
+	Adapter func(invoices.Connection) (provider.Adapter, error)
 	// DecideEvent returns what follows from an event about a submission, and began is when the event was requested. It is
 	// submission.Service.DecideEvent.
-	DecideEvent func(adapter provider.Adapter, response provider.Response, began time.Time) func(store.Submission, bool,
-		time.Time) (store.Decision, error)
+	DecideEvent func(adapter provider.Adapter, response provider.Response, began time.Time) func(invoices.Submission, bool,
+		time.Time) (invoices.Decision, error)
 	// CallTimeout limits a provider call, including reading the response.
 	CallTimeout time.Duration
 	// Interval is the time from the end of a complete run to the next, 1 min by default.
@@ -111,12 +113,12 @@ type Config struct {
 
 // Service syncs purchase documents. It is safe for concurrent use.
 type Service struct {
-	db *store.DB
+	db *base.DB
 	Config
 }
 
 // New returns a service on db.
-func New(db *store.DB, config Config) *Service { return &Service{db: db, Config: config} }
+func New(db *base.DB, config Config) *Service { return &Service{db: db, Config: config} }
 
 const (
 	// maxBackoff is the longest wait after a failure, unless the provider requests a longer one.
@@ -131,7 +133,7 @@ func (s *Service) leaseDuration() time.Duration { return 2*s.CallTimeout + lease
 // Sync makes one run at a claimed connection: it reads page after page until the provider has no more, or until a
 // failure. It releases the lease with the time of the next run. The error is the store's. After an error, the
 // connection is due again when the lease ends, and the next run continues from what was committed.
-func (s *Service) Sync(ctx context.Context, lease store.PurchaseLease) error {
+func (s *Service) Sync(ctx context.Context, lease incoming.PurchaseLease) error {
 	r := &syncRun{Service: s, lease: lease, pageSize: cmp.Or(s.PageSize, DefaultPageSize),
 		seenCursors: map[string]bool{lease.Cursor: true}}
 	if !lease.Connection.Allowed(s.Environment, s.Release) {
@@ -151,13 +153,13 @@ func (s *Service) Sync(ctx context.Context, lease store.PurchaseLease) error {
 }
 
 // beginCall begins the span of a provider call, and returns its context.
-func (s *Service) beginCall(ctx context.Context, lease *store.PurchaseLease,
+func (s *Service) beginCall(ctx context.Context, lease *incoming.PurchaseLease,
 	call string) (context.Context, *tracing.Span) {
 	return s.Tracer.ProviderCall(ctx, lease.Connection.Kind, call)
 }
 
 // endCall ends the span of a provider call, logs it and observes it.
-func (s *Service) endCall(ctx context.Context, span *tracing.Span, lease *store.PurchaseLease, call string,
+func (s *Service) endCall(ctx context.Context, span *tracing.Span, lease *incoming.PurchaseLease, call string,
 	response provider.Response) {
 	span.EndProviderCall(response.Kind.String(), response.HTTPStatus, string(response.ErrorClass))
 	s.Observe(call, response.Kind.String(), response.Duration)

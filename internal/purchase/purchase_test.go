@@ -14,13 +14,13 @@ import (
 	"time"
 
 	"quittance/client/api"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/provider"
 	"quittance/internal/queue"
 	"quittance/internal/secret"
-	"quittance/internal/store"
 	"quittance/sandbox/fakeprovider"
 	"quittance/test/kit"
-	"quittance/test/storetest"
+	"quittance/test/ledgertest"
 )
 
 func hashed(text string) string {
@@ -53,7 +53,7 @@ func add(t *testing.T, p *fakeprovider.Server, id, document string) {
 // TestSync checks that everything that the provider has is retained once, in one run. A change is a revision. The next
 // run is one interval later.
 func TestSync(t *testing.T) {
-	storetest.EachEngine(t, func(t *testing.T, engine string) {
+	ledgertest.EachEngine(t, func(t *testing.T, engine string) {
 		p, address := newSandbox(t)
 		const documents = 107 // three pages
 		for n := range documents {
@@ -100,7 +100,7 @@ func TestSync(t *testing.T) {
 func TestWork(t *testing.T) {
 	p, address := newSandbox(t)
 	add(t, p, "p-1", "<a/>")
-	b := newBench(t, storetest.SQLite, address)
+	b := newBench(t, ledgertest.SQLite, address)
 	b.syncRun(t)
 	ctx := t.Context()
 	work, stop := context.WithCancel(ctx)
@@ -114,9 +114,9 @@ func TestWork(t *testing.T) {
 	})
 	kit.Until(t, "the run that is due", func() bool { return len(b.made()) > 0 })
 	add(t, p, "p-2", "<b/>")
-	_, err := b.DisableConnection(ctx, b.connection.ID)
+	_, err := invoices.DisableConnection(ctx, b.Store.DB, b.connection.ID)
 	kit.Must(t, err)
-	_, err = b.ActivateConnection(ctx, b.connection.ID)
+	_, err = invoices.ActivateConnection(ctx, b.Store.DB, b.connection.ID)
 	kit.Must(t, err)
 	kit.Until(t, "the run after the activation", func() bool { return len(b.retained(t)) == 2 })
 }
@@ -124,7 +124,7 @@ func TestWork(t *testing.T) {
 // TestNotAllowed checks that a connection that may not be used in this environment is not called.
 func TestNotAllowed(t *testing.T) {
 	_, address := newSandbox(t)
-	b := newBench(t, storetest.SQLite, address)
+	b := newBench(t, ledgertest.SQLite, address)
 	b.service.Environment = "production"
 	if next := b.syncRun(t); next != interval || len(b.made()) != 0 {
 		t.Errorf("the next run is %s away, after %v", next, b.made())
@@ -139,9 +139,9 @@ func TestNotAllowed(t *testing.T) {
 // TestNoAdapter checks that a connection that cannot be used is tried again, at growing intervals.
 func TestNoAdapter(t *testing.T) {
 	_, address := newSandbox(t)
-	b := newBench(t, storetest.SQLite, address)
+	b := newBench(t, ledgertest.SQLite, address)
 	working := b.service.Adapter
-	b.service.Adapter = func(store.Connection) (provider.Adapter, error) { return nil, errors.New("no key") }
+	b.service.Adapter = func(invoices.Connection) (provider.Adapter, error) { return nil, errors.New("no key") }
 	var waits []string
 	for range 7 {
 		waits = append(waits, b.syncRun(t).String())

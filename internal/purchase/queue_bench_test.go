@@ -11,15 +11,18 @@ import (
 	"quittance/client/api"
 	"quittance/internal/document"
 	"quittance/internal/invoice"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
+	"quittance/internal/ledger/invoices"
+	"quittance/internal/ledger/proof"
 	"quittance/internal/provider"
 	"quittance/internal/provider/adapters"
 	"quittance/internal/purchase"
 	"quittance/internal/secret"
-	"quittance/internal/store"
 	"quittance/internal/submission"
 	"quittance/test/kit"
+	"quittance/test/ledgertest"
 	"quittance/test/providertest"
-	"quittance/test/storetest"
 )
 
 // queueBench is a company that sends and receives over a provider with a queue of events.
@@ -38,7 +41,7 @@ const (
 // newQueueBench returns a company of its own at a provider.
 func newQueueBench(t *testing.T, engine string) *queueBench {
 	t.Helper()
-	b := &queueBench{bench: &bench{Store: storetest.Open(t, engine)},
+	b := &queueBench{bench: &bench{Store: ledgertest.Open(t, engine)},
 		Storecove: providertest.StartStorecove(t, credential)}
 	b.addCompany(t, b.LegalEntity)
 	return b
@@ -49,16 +52,17 @@ func newQueueBench(t *testing.T, engine string) *queueBench {
 func (b *queueBench) addCompany(t *testing.T, legalEntity int) {
 	t.Helper()
 	ctx := t.Context()
-	account, err := b.CreateAccount(ctx, "Gulf Works LLC",
-		store.NewUser{Email: fmt.Sprintf("owner-%d@example.com", legalEntity), Name: "Owner", PasswordHash: "$hash"})
+	account, err := identity.CreateAccount(ctx, b.bench.Store.DB, "Gulf Works LLC",
+		identity.NewUser{Email: fmt.Sprintf("owner-%d@example.com", legalEntity), Name: "Owner", PasswordHash: "$hash"})
 	kit.Must(t, err)
-	kit.Must(t, b.SetProfile(ctx, account.ID, *providertest.Seller(document.BIS3)))
+	kit.Must(t, identity.SetProfile(ctx, b.bench.Store.DB, account.ID, *providertest.Seller(document.BIS3)))
 	options := b.Options()
 	options["webhook-queue"], options["legal-entity-id"] = "consume", fmt.Sprint(legalEntity)
-	added, err := b.AddConnection(ctx, account.ID, store.NewConnection{Kind: "storecove", Environment: "sandbox",
-		BaseURL: b.BaseURL(), Format: string(document.BIS3), Options: options, Credential: secret.New(credential)})
+	added, err := invoices.AddConnection(ctx, b.bench.Store.DB, account.ID, invoices.NewConnection{Kind: "storecove",
+		Environment: "sandbox",
+		BaseURL:     b.BaseURL(), Format: string(document.BIS3), Options: options, Credential: secret.New(credential)})
 	kit.Must(t, err)
-	b.connection, err = b.ActivateConnection(ctx, added.ID)
+	b.connection, err = invoices.ActivateConnection(ctx, b.bench.Store.DB, added.ID)
 	kit.Must(t, err)
 	b.tenant, err = b.Tenant(ctx, account.ID)
 	kit.Must(t, err)
@@ -69,11 +73,12 @@ func (b *queueBench) addCompany(t *testing.T, legalEntity int) {
 func (b *queueBench) serve(t *testing.T, limit time.Duration) {
 	t.Helper()
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
-	adapters := submission.NewAdapters(b.DB, func(c store.Connection, credential secret.Text) (provider.Adapter, error) {
-		kind, _ := adapters.Describe(c.Kind)
-		return kind.Open(provider.Config{BaseURL: c.BaseURL, Credential: credential, Options: c.Options, Timeout: limit,
-			Clock: time.Now})
-	})
+	adapters := submission.NewAdapters(b.DB,
+		func(c invoices.Connection, credential secret.Text) (provider.Adapter, error) {
+			kind, _ := adapters.Describe(c.Kind)
+			return kind.Open(provider.Config{BaseURL: c.BaseURL, Credential: credential, Options: c.Options, Timeout: limit,
+				Clock: time.Now})
+		})
 	b.submissions = submission.New(b.DB, submission.Config{Environment: "sandbox", Adapters: adapters, CallTimeout: limit,
 		Log: log, Polling: submission.Polling{First: time.Second, Max: time.Hour},
 		Observe: func(string, string, time.Duration) {}})
@@ -87,7 +92,7 @@ func (b *queueBench) sync(t *testing.T) time.Duration {
 	t.Helper()
 	source := b.service.Work()
 	for range 100 {
-		scan, err := source.Scan(t.Context(), store.ScanCursor{})
+		scan, err := source.Scan(t.Context(), base.ScanCursor{})
 		kit.Must(t, err)
 		for _, queue := range scan.Queues {
 			if queue.Key() != b.connection.ID {
@@ -108,9 +113,9 @@ func (b *queueBench) sync(t *testing.T) time.Duration {
 func (b *queueBench) untilNext(t *testing.T) time.Duration {
 	t.Helper()
 	for wait := time.Duration(0); wait < 24*time.Hour; wait += time.Minute {
-		scan, err := b.service.Work().Scan(t.Context(), store.ScanCursor{})
+		scan, err := b.service.Work().Scan(t.Context(), base.ScanCursor{})
 		kit.Must(t, err)
-		if slices.ContainsFunc(scan.Queues, func(q store.Queue) bool { return q.Key() == b.connection.ID }) {
+		if slices.ContainsFunc(scan.Queues, func(q base.Queue) bool { return q.Key() == b.connection.ID }) {
 			return wait
 		}
 		b.Clock.Advance(time.Minute)
@@ -120,16 +125,16 @@ func (b *queueBench) untilNext(t *testing.T) time.Duration {
 }
 
 // submit submits an invoice and returns it.
-func (b *queueBench) submit(t *testing.T, number string, want api.Outcome) store.Submission {
+func (b *queueBench) submit(t *testing.T, number string, want api.Outcome) invoices.Submission {
 	t.Helper()
 	draft := providertest.Draft(number)
 	providertest.Norwegian(draft)
-	created, err := b.tenant.CreateInvoice(t.Context(), draft)
+	created, err := invoices.Create(t.Context(), b.tenant, draft)
 	kit.Must(t, err)
-	if _, err = b.submissions.Submit(t.Context(), b.tenant, created.ID); want != store.OutcomeNotSent {
+	if _, err = b.submissions.Submit(t.Context(), b.tenant, created.ID); want != invoices.OutcomeNotSent {
 		kit.Must(t, err)
 	}
-	found, err := b.tenant.Invoice(t.Context(), created.ID)
+	found, err := invoices.Find(t.Context(), b.tenant, created.ID)
 	kit.Must(t, err)
 	if found.Submission.Outcome != want {
 		t.Fatalf("outcome %s, want %s", found.Submission.Outcome, want)
@@ -138,15 +143,15 @@ func (b *queueBench) submit(t *testing.T, number string, want api.Outcome) store
 }
 
 // now returns a submission as it is now.
-func (b *queueBench) now(t *testing.T, s store.Submission) store.Submission {
+func (b *queueBench) now(t *testing.T, s invoices.Submission) invoices.Submission {
 	t.Helper()
-	found, err := b.tenant.Submission(t.Context(), s.ID)
+	found, err := invoices.FindSubmission(t.Context(), b.tenant, s.ID)
 	kit.Must(t, err)
 	return found
 }
 
 // words returns the state values of a submission in the order of the dimensions, with a mark at those that are final.
-func words(s store.Submission) string {
+func words(s invoices.Submission) string {
 	var out []string
 	for _, dimension := range invoice.Dimensions {
 		switch value, final, reported := s.States.Get(dimension); {
@@ -164,8 +169,8 @@ func words(s store.Submission) string {
 // wantProven checks that everything that is recorded follows from the evidence.
 func (b *queueBench) wantProven(t *testing.T) {
 	t.Helper()
-	verified, err := b.VerifyEvidence(t.Context(), store.Replay{Response: submission.Replay, Purchase: purchase.Reread,
-		Sent: submission.ReadSubmitted})
+	verified, err := proof.Verify(t.Context(), b.bench.Store.DB, proof.Replay{Response: submission.Replay,
+		Purchase: purchase.Reread, Sent: submission.ReadSubmitted})
 	kit.Must(t, err)
 	if len(verified.Faults) > 0 {
 		t.Errorf("evidence %+v", verified)

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 
 	"quittance/client/api"
+	"quittance/internal/ledger/incoming"
 	"quittance/internal/provider"
-	"quittance/internal/store"
 )
 
 // The longest values that are shown, in characters. They are the same as in the payload that creates an invoice.
@@ -24,8 +24,8 @@ func digest(text []byte) [32]byte { return sha256.Sum256(text) }
 
 // newIncoming returns what is shown of an entry. A value that does not have the form of its field is null. The entry is
 // retained as received.
-func newIncoming(entry *provider.Purchase) store.NewIncoming {
-	doc := store.NewIncoming{
+func newIncoming(entry *provider.Purchase) incoming.NewIncoming {
+	doc := incoming.NewIncoming{
 		ProviderDocumentID: documentID(entry),
 		DocumentType:       validText(entry.DocumentType, maxCode),
 		InvoiceNumber:      validText(entry.InvoiceNumber, maxCode),
@@ -50,13 +50,13 @@ func newIncoming(entry *provider.Purchase) store.NewIncoming {
 }
 
 // markUnreadable marks a document that could not be read or fetched.
-func markUnreadable(doc store.NewIncoming) store.NewIncoming {
+func markUnreadable(doc incoming.NewIncoming) incoming.NewIncoming {
 	doc.DocumentType = new(api.DocumentUnreadable)
 	return doc
 }
 
 // withDocument adds the fetched bytes, or the digest of a document that is too large.
-func withDocument(doc store.NewIncoming, response provider.Response) store.NewIncoming {
+func withDocument(doc incoming.NewIncoming, response provider.Response) incoming.NewIncoming {
 	if response.MediaType != "" {
 		doc.MediaType = response.MediaType
 	}

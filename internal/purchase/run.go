@@ -8,8 +8,9 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/incoming"
 	"quittance/internal/provider"
-	"quittance/internal/store"
 )
 
 // The numbers of entries that can be requested for a page.
@@ -42,7 +43,7 @@ const (
 type syncRun struct {
 	*Service
 	adapter     provider.Adapter
-	lease       store.PurchaseLease
+	lease       incoming.PurchaseLease
 	pageSize    int
 	seenCursors map[string]bool // the cursors of this run
 }
@@ -60,10 +61,10 @@ func (r *syncRun) readPages(ctx context.Context) error {
 
 // syncPage reads the page after the cursor and retains its documents. more says that the run continues.
 func (r *syncRun) syncPage(ctx context.Context) (more bool, err error) {
-	r.db.Checkpoint(store.Before, "provider purchases")
+	r.db.Checkpoint(base.Before, "provider purchases")
 	calling, span := r.beginCall(ctx, &r.lease, "purchases")
 	page, response := r.adapter.Purchases(calling, r.lease.Cursor, r.pageSize)
-	r.db.Checkpoint(store.After, "provider purchases")
+	r.db.Checkpoint(base.After, "provider purchases")
 	r.endCall(calling, span, &r.lease, "purchases", response)
 	if response.ErrorClass == provider.ClassTooLarge && r.pageSize > 1 {
 		// The entries are large, so request fewer of them.
@@ -93,9 +94,9 @@ func (r *syncRun) syncPage(ctx context.Context) (more bool, err error) {
 
 // advanceCursor retains the last documents of a page and moves the cursor, in one transaction. The run ends if the
 // provider asks to wait.
-func (r *syncRun) advanceCursor(ctx context.Context, page provider.PurchasePage, docs []store.NewIncoming,
+func (r *syncRun) advanceCursor(ctx context.Context, page provider.PurchasePage, docs []incoming.NewIncoming,
 	retryAfter time.Duration) (more bool, err error) {
-	step := store.SyncStep{Cursor: page.NextCursor}
+	step := incoming.SyncStep{Cursor: page.NextCursor}
 	switch loop := page.HasMore && r.seenCursors[page.NextCursor]; {
 	case loop:
 		r.Log.WarnContext(ctx, "the provider's cursors go round in a circle", "account", r.lease.Tenant.Account(),
@@ -138,10 +139,10 @@ func (r *syncRun) retryPage(ctx context.Context, page provider.PurchasePage, got
 }
 
 // releaseForRetry releases the lease with the same cursor and a longer backoff.
-func (r *syncRun) releaseForRetry(ctx context.Context, docs []store.NewIncoming, failures int,
+func (r *syncRun) releaseForRetry(ctx context.Context, docs []incoming.NewIncoming, failures int,
 	retryAfter time.Duration) error {
 	wait := r.nextBackoff()
-	return r.commit(ctx, docs, store.SyncStep{Cursor: r.lease.Cursor, Failures: failures, Wait: wait,
+	return r.commit(ctx, docs, incoming.SyncStep{Cursor: r.lease.Cursor, Failures: failures, Wait: wait,
 		After: max(wait, retryAfter)})
 }
 
@@ -158,9 +159,9 @@ func (r *syncRun) endEarly(ctx context.Context) error {
 }
 
 // renewal returns a step that only renews the lease.
-func (r *syncRun) renewal() store.SyncStep {
-	return store.SyncStep{Cursor: r.lease.Cursor, Failures: r.lease.Failures, Wait: r.lease.Wait, After: r.leaseDuration(),
-		Hold: true}
+func (r *syncRun) renewal() incoming.SyncStep {
+	return incoming.SyncStep{Cursor: r.lease.Cursor, Failures: r.lease.Failures, Wait: r.lease.Wait,
+		After: r.leaseDuration(), Hold: true}
 }
 
 // nextBackoff returns the wait after a failure: first the interval, then twice as long each time, up to [maxBackoff].
@@ -168,7 +169,7 @@ func (r *syncRun) nextBackoff() time.Duration {
 	return max(r.Interval, min(2*r.lease.Wait, maxBackoff))
 }
 
-func (r *syncRun) commit(ctx context.Context, docs []store.NewIncoming, step store.SyncStep) error {
+func (r *syncRun) commit(ctx context.Context, docs []incoming.NewIncoming, step incoming.SyncStep) error {
 	after, _, err := r.lease.RetainPurchases(ctx, docs, step)
 	if err == nil {
 		r.advance(ctx, after)
@@ -178,7 +179,7 @@ func (r *syncRun) commit(ctx context.Context, docs []store.NewIncoming, step sto
 
 // advance notes where the sync stands after a step. It logs when the sync begins to fail and when it works again, not
 // each attempt in between. All replicas see the same changes, because the wait after a failure is in the database.
-func (r *syncRun) advance(ctx context.Context, after store.PurchaseLease) {
+func (r *syncRun) advance(ctx context.Context, after incoming.PurchaseLease) {
 	before := r.lease.Wait
 	r.lease = after
 	switch {
@@ -192,7 +193,7 @@ func (r *syncRun) advance(ctx context.Context, after store.PurchaseLease) {
 }
 
 // commitAndCount retains documents, renews the lease, and adds the number of new documents to stored.
-func (r *syncRun) commitAndCount(ctx context.Context, docs []store.NewIncoming, stored *int) error {
+func (r *syncRun) commitAndCount(ctx context.Context, docs []incoming.NewIncoming, stored *int) error {
 	after, isNew, err := r.lease.RetainPurchases(ctx, docs, r.renewal())
 	if err == nil {
 		r.advance(ctx, after)
@@ -203,9 +204,9 @@ func (r *syncRun) commitAndCount(ctx context.Context, docs []store.NewIncoming, 
 
 // pageProgress is what a run has done with a page.
 type pageProgress struct {
-	pending []store.NewIncoming // fetched and not committed yet
-	stored  int                 // how many new documents and revisions were committed
-	failed  []store.NewIncoming // what could not be fetched, in the form in which it is retained if it is given up
+	pending []incoming.NewIncoming // fetched and not committed yet
+	stored  int                    // how many new documents and revisions were committed
+	failed  []incoming.NewIncoming // what could not be fetched, in the form in which it is retained if it is given up
 	// digestMismatch says that the bytes of a document are not those that its entry announces.
 	digestMismatch bool
 	// rateLimited says that the provider has requested a wait. The rest of the page was not requested.
@@ -230,9 +231,9 @@ func (r *syncRun) fetchDocuments(ctx context.Context, entries []provider.Purchas
 		}
 		first = false
 		limited := 0
-		r.db.Checkpoint(store.Before, "provider purchase documents")
+		r.db.Checkpoint(base.Before, "provider purchase documents")
 		fetched := r.fetchBatch(ctx, some)
-		r.db.Checkpoint(store.After, "provider purchase documents")
+		r.db.Checkpoint(base.After, "provider purchase documents")
 		for _, f := range fetched {
 			p.retryAfter = max(p.retryAfter, f.retryAfter)
 			p.digestMismatch = p.digestMismatch || f.digestMismatch
@@ -277,7 +278,7 @@ func (r *syncRun) notYetStored(ctx context.Context, entries []provider.Purchase)
 
 // fetchResult is the result of fetching one entry.
 type fetchResult struct {
-	doc store.NewIncoming
+	doc incoming.NewIncoming
 	// failed says that another run may fetch the document, rateLimited that the provider asks to wait, and digestMismatch
 	// that the bytes are not those that the entry announces.
 	failed, rateLimited, digestMismatch bool

@@ -14,16 +14,19 @@ import (
 	"time"
 
 	"quittance/client/api"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
+	"quittance/internal/ledger/incoming"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/provider"
 	"quittance/internal/provider/protocol"
 	"quittance/internal/purchase"
 	"quittance/internal/secret"
-	"quittance/internal/store"
 	"quittance/internal/view"
 	"quittance/test/kit"
 	"quittance/test/kit/leaks"
+	"quittance/test/ledgertest"
 	"quittance/test/pgtest"
-	"quittance/test/storetest"
 )
 
 func TestMain(m *testing.M) { os.Exit(leaks.Run(func() int { return pgtest.Run(m) })) }
@@ -35,9 +38,9 @@ const (
 
 // bench is a store with one company that has a provider connection.
 type bench struct {
-	*storetest.Store
-	tenant     *store.Tenant
-	connection store.Connection
+	*ledgertest.Store
+	tenant     *base.Tenant
+	connection invoices.Connection
 	service    *purchase.Service
 	calls      []string // call and kind of every provider call
 	mu         sync.Mutex
@@ -46,16 +49,16 @@ type bench struct {
 func newBench(t *testing.T, engine, address string, change ...func(*purchase.Config)) *bench {
 	t.Helper()
 	ctx := t.Context()
-	b := &bench{Store: storetest.Open(t, engine)}
-	account, err := b.CreateAccount(ctx, "Palm Trading LLC", store.NewUser{Email: "owner@example.com", Name: "Owner",
-		PasswordHash: "$hash"})
+	b := &bench{Store: ledgertest.Open(t, engine)}
+	account, err := identity.CreateAccount(ctx, b.Store.DB, "Palm Trading LLC",
+		identity.NewUser{Email: "owner@example.com", Name: "Owner", PasswordHash: "$hash"})
 	kit.Must(t, err)
 	b.tenant, err = b.Tenant(ctx, account.ID)
 	kit.Must(t, err)
-	added, err := b.AddConnection(ctx, account.ID, store.NewConnection{Kind: "http", Environment: "sandbox",
-		BaseURL: address, Credential: secret.New(credential)})
+	added, err := invoices.AddConnection(ctx, b.Store.DB, account.ID, invoices.NewConnection{Kind: "http",
+		Environment: "sandbox", BaseURL: address, Credential: secret.New(credential)})
 	kit.Must(t, err)
-	b.connection, err = b.ActivateConnection(ctx, added.ID)
+	b.connection, err = invoices.ActivateConnection(ctx, b.Store.DB, added.ID)
 	kit.Must(t, err)
 	adapter, err := protocol.New(provider.Config{BaseURL: address, Credential: secret.New(credential),
 		Timeout: kit.Patience(), Clock: time.Now})
@@ -71,7 +74,7 @@ func newBench(t *testing.T, engine, address string, change ...func(*purchase.Con
 
 func (b *bench) config(t *testing.T, adapter provider.Adapter) purchase.Config {
 	return purchase.Config{Environment: "sandbox", CallTimeout: time.Minute, Interval: interval,
-		Adapter: func(store.Connection) (provider.Adapter, error) { return adapter, nil },
+		Adapter: func(invoices.Connection) (provider.Adapter, error) { return adapter, nil },
 		Log:     slog.New(slog.NewTextHandler(t.Output(), nil)),
 		Observe: func(call, kind string, _ time.Duration) {
 			b.mu.Lock()
@@ -90,10 +93,10 @@ func (b *bench) made() []string {
 }
 
 // claim claims the sync, which must be due.
-func (b *bench) claim(t *testing.T) store.PurchaseLease {
+func (b *bench) claim(t *testing.T) incoming.PurchaseLease {
 	t.Helper()
 	source := b.service.Work()
-	scan, err := source.Scan(t.Context(), store.ScanCursor{})
+	scan, err := source.Scan(t.Context(), base.ScanCursor{})
 	kit.Must(t, err)
 	if len(scan.Queues) != 1 {
 		t.Fatalf("%d queues are due; the next is due at %s, and it is %s", len(scan.Queues), scan.NextDue, b.Clock.Now())
@@ -110,7 +113,7 @@ func (b *bench) claim(t *testing.T) store.PurchaseLease {
 func (b *bench) syncRun(t *testing.T) time.Duration {
 	t.Helper()
 	kit.Must(t, b.service.Sync(t.Context(), b.claim(t)))
-	scan, err := b.DuePurchaseQueues(t.Context(), store.ScanCursor{})
+	scan, err := incoming.DuePurchaseQueues(t.Context(), b.Store.DB, base.ScanCursor{})
 	kit.Must(t, err)
 	if len(scan.Queues) > 0 {
 		t.Fatal("the sync is due again at once")
@@ -124,7 +127,7 @@ func (b *bench) syncRun(t *testing.T) time.Duration {
 func (b *bench) cursor(t *testing.T) string {
 	t.Helper()
 	claim := b.claim(t)
-	step := store.SyncStep{Cursor: claim.Cursor, Failures: claim.Failures, Wait: claim.Wait}
+	step := incoming.SyncStep{Cursor: claim.Cursor, Failures: claim.Failures, Wait: claim.Wait}
 	_, _, err := claim.RetainPurchases(t.Context(), nil, step)
 	kit.Must(t, err)
 	return claim.Cursor
@@ -152,7 +155,7 @@ func (b *bench) retained(t *testing.T) map[string]api.IncomingInvoice {
 // kinds counts the events by their kind.
 func (b *bench) kinds(t *testing.T) map[api.EventKind]int {
 	t.Helper()
-	events, err := storetest.Events(t.Context(), b.tenant, 0, 10000)
+	events, err := ledgertest.Events(t.Context(), b.tenant, 0, 10000)
 	kit.Must(t, err)
 	out := map[api.EventKind]int{}
 	for _, e := range events {

@@ -12,10 +12,12 @@ import (
 	"time"
 
 	"quittance/client/api"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/incoming"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/purchase"
-	"quittance/internal/store"
 	"quittance/test/kit"
-	"quittance/test/storetest"
+	"quittance/test/ledgertest"
 )
 
 // failing responds to requests for the documents in status with that status, times times for each, and to all others
@@ -46,7 +48,7 @@ func TestBadDocuments(t *testing.T) {
 		send(w, pageOf("c-2", false, entry("behind")))
 	}
 	s.document = failing(bad, 1000)
-	b := newBench(t, storetest.SQLite, s.URL)
+	b := newBench(t, ledgertest.SQLite, s.URL)
 	var waits []string
 	for run := 1; run <= 4; run++ {
 		waits = append(waits, b.syncRun(t).String())
@@ -85,7 +87,7 @@ func TestRecovery(t *testing.T) {
 	s := newScriptedProvider(t)
 	s.page = onePage(entries(6)...)
 	s.document = failing(map[string]int{"d001": 503, "d005": 500}, 4)
-	b := newBench(t, storetest.SQLite, s.URL)
+	b := newBench(t, ledgertest.SQLite, s.URL)
 	for range 4 {
 		b.syncRun(t)
 	}
@@ -111,7 +113,7 @@ func TestOutage(t *testing.T) {
 	s := newScriptedProvider(t)
 	s.page = onePage(entries(3)...)
 	s.document = failing(map[string]int{"d000": 503, "d001": 500, "d002": 502}, 12)
-	b := newBench(t, storetest.SQLite, s.URL)
+	b := newBench(t, ledgertest.SQLite, s.URL)
 	for run := 1; run <= 12; run++ {
 		if b.syncRun(t); len(b.retained(t)) != 0 || b.cursor(t) != "" {
 			t.Fatalf("after run %d something is retained", run)
@@ -131,12 +133,12 @@ func TestOutageIsLoggedOnce(t *testing.T) {
 	s := newScriptedProvider(t)
 	s.page = onePage()
 	var log bytes.Buffer
-	b := newBench(t, storetest.SQLite, s.URL,
+	b := newBench(t, ledgertest.SQLite, s.URL,
 		func(c *purchase.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
 	lines := func(message string) int { return strings.Count(log.String(), `msg="incoming e-invoices `+message) }
 	oldest := func() time.Time {
 		t.Helper()
-		at, err := b.OldestPurchaseSync(t.Context())
+		at, err := incoming.OldestPurchaseSync(t.Context(), b.Store.DB)
 		kit.Must(t, err)
 		return at
 	}
@@ -174,7 +176,7 @@ func TestPermanentRefusal(t *testing.T) {
 	s := newScriptedProvider(t)
 	s.page = onePage(entries(10)...)
 	s.document = failing(final, 1000)
-	b := newBench(t, storetest.SQLite, s.URL)
+	b := newBench(t, ledgertest.SQLite, s.URL)
 	if next := b.syncRun(t); next != interval || b.cursor(t) != "end" {
 		t.Errorf("the next run is %s away, and the cursor is %q", next, b.cursor(t))
 	}
@@ -203,7 +205,7 @@ func TestRateLimit(t *testing.T) {
 		}
 		send(w, "document "+id)
 	}
-	b := newBench(t, storetest.SQLite, s.URL)
+	b := newBench(t, ledgertest.SQLite, s.URL)
 	for run := 1; len(b.retained(t)) < 30; run++ {
 		budget.Store(4)
 		next := b.syncRun(t)
@@ -232,7 +234,7 @@ func TestAlwaysLimited(t *testing.T) {
 	s := newScriptedProvider(t)
 	s.page = onePage(entries(6)...)
 	s.document = func(w http.ResponseWriter, _ string, _ int) { w.WriteHeader(http.StatusTooManyRequests) }
-	b := newBench(t, storetest.SQLite, s.URL)
+	b := newBench(t, ledgertest.SQLite, s.URL)
 	runs := 0
 	for b.cursor(t) != "end" {
 		if b.syncRun(t); runs > 20 {
@@ -258,7 +260,7 @@ func TestNoPage(t *testing.T) {
 		}
 		good(w, cursor, limit)
 	}
-	b := newBench(t, storetest.SQLite, s.URL)
+	b := newBench(t, ledgertest.SQLite, s.URL)
 	b.syncRun(t)
 	for name, try := range map[string]struct {
 		response func(w http.ResponseWriter)
@@ -308,9 +310,9 @@ func TestCursors(t *testing.T) {
 			strings.Repeat("ü", 1024)},
 		"odd bytes": {func(string) string { return "\x00 '\"\\\u202e" }, 2, interval, "\x00 '\"\\\u202e"},
 	} {
-		engines := []string{storetest.SQLite}
+		engines := []string{ledgertest.SQLite}
 		if name == "odd bytes" {
-			engines = storetest.Engines()
+			engines = ledgertest.Engines()
 		}
 		for _, engine := range engines {
 			s := newScriptedProvider(t)
@@ -347,7 +349,7 @@ func TestLargePage(t *testing.T) {
 		to := min(at+limit, len(all))
 		send(w, pageOf(strings.Repeat(".", to), to < len(all), all[at:to]...))
 	}
-	b := newBench(t, storetest.SQLite, s.URL)
+	b := newBench(t, ledgertest.SQLite, s.URL)
 	b.syncRun(t)
 	if got := b.retained(t); len(got) != len(all) || *got["d6"].DocumentType != "invoice" {
 		t.Errorf("%d are retained", len(got))
@@ -364,7 +366,7 @@ func TestPageSize(t *testing.T) {
 			limits = append(limits, limit)
 			send(w, pageOf(cursor, false))
 		}
-		newBench(t, storetest.SQLite, s.URL, func(c *purchase.Config) { c.PageSize = configured }).syncRun(t)
+		newBench(t, ledgertest.SQLite, s.URL, func(c *purchase.Config) { c.PageSize = configured }).syncRun(t)
 		if !slices.Equal(limits, []int{want}) {
 			t.Errorf("with a page size of %d the limits are %v", configured, limits)
 		}
@@ -378,24 +380,24 @@ func TestTakenOver(t *testing.T) {
 	s.page = func(w http.ResponseWriter, cursor string, _ int) {
 		send(w, pageOf(cursor+"c", cursor != "cc", entry("page"+cursor)))
 	}
-	b := newBench(t, storetest.SQLite, s.URL)
+	b := newBench(t, ledgertest.SQLite, s.URL)
 	var again atomic.Bool
 	s.document = func(w http.ResponseWriter, id string, _ int) {
 		if id == "pagec" && !again.Swap(true) {
-			if _, err := b.DisableConnection(t.Context(), b.connection.ID); err != nil {
+			if _, err := invoices.DisableConnection(t.Context(), b.Store.DB, b.connection.ID); err != nil {
 				t.Error(err)
 			}
 		}
 		send(w, id)
 	}
 	claim := b.claim(t)
-	if err := b.service.Sync(t.Context(), claim); err != store.ErrLeaseLost { //nolint:errorlint // it is returned as it is
-		t.Errorf("error %v, want %v", err, store.ErrLeaseLost)
+	if err := b.service.Sync(t.Context(), claim); err != base.ErrLeaseLost { //nolint:errorlint // it is returned as it is
+		t.Errorf("error %v, want %v", err, base.ErrLeaseLost)
 	}
 	if got := b.retained(t); len(got) != 1 || got["page"].ID == "" {
 		t.Errorf("retained %+v", got)
 	}
-	if _, err := b.ActivateConnection(t.Context(), b.connection.ID); err != nil {
+	if _, err := invoices.ActivateConnection(t.Context(), b.Store.DB, b.connection.ID); err != nil {
 		t.Fatal(err)
 	}
 	if b.cursor(t) != "c" {
@@ -426,7 +428,7 @@ func TestDigestMismatch(t *testing.T) {
 			send(w, excuse)
 		}
 	}
-	b := newBench(t, storetest.SQLite, s.URL)
+	b := newBench(t, ledgertest.SQLite, s.URL)
 	runs := 0
 	for b.cursor(t) != "end" && runs < 20 {
 		b.syncRun(t)

@@ -4,26 +4,29 @@ import (
 	"context"
 	"errors"
 
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/incoming"
 	"quittance/internal/queue"
-	"quittance/internal/store"
 )
 
 // Work returns the sync of due connections as a source of tasks, with one queue for each connection.
-func (s *Service) Work() queue.Source[store.PurchaseLease] {
-	return queue.Source[store.PurchaseLease]{
+func (s *Service) Work() queue.Source[incoming.PurchaseLease] {
+	return queue.Source[incoming.PurchaseLease]{
 		Name: "purchase sync",
-		Kind: store.WorkPurchases,
-		Scan: s.db.DuePurchaseQueues,
-		Claim: func(ctx context.Context, due store.Queue, _ int) ([]store.PurchaseLease, error) {
-			return due.ClaimPurchases(ctx, s.leaseDuration())
+		Kind: base.WorkPurchases,
+		Scan: func(ctx context.Context, from base.ScanCursor) (base.DueScan, error) {
+			return incoming.DuePurchaseQueues(ctx, s.db, from)
 		},
-		Do: func(ctx context.Context, lease store.PurchaseLease) queue.Result {
+		Claim: func(ctx context.Context, due base.Queue, _ int) ([]incoming.PurchaseLease, error) {
+			return incoming.ClaimPurchases(ctx, due, s.leaseDuration())
+		},
+		Do: func(ctx context.Context, lease incoming.PurchaseLease) queue.Result {
 			ctx, span := s.Tracer.Work(ctx, "purchase sync")
 			began := s.db.Now()
 			err := s.Sync(ctx, lease)
-			span.EndWork(err != nil && !errors.Is(err, store.ErrLeaseLost))
+			span.EndWork(err != nil && !errors.Is(err, base.ErrLeaseLost))
 			switch {
-			case errors.Is(err, store.ErrLeaseLost):
+			case errors.Is(err, base.ErrLeaseLost):
 				s.Log.InfoContext(ctx, "purchase sync was taken over", "account", lease.Tenant.Account(),
 					"connection", lease.Connection.ID)
 			case err != nil:
@@ -31,7 +34,7 @@ func (s *Service) Work() queue.Source[store.PurchaseLease] {
 					"connection", lease.Connection.ID, "error", err)
 			}
 			// The task is a sync of several calls. Only its latency says whether the queue is slow.
-			return queue.Result{Latency: s.db.Now().Sub(began), Responded: true, LeaseLost: errors.Is(err, store.ErrLeaseLost)}
+			return queue.Result{Latency: s.db.Now().Sub(began), Responded: true, LeaseLost: errors.Is(err, base.ErrLeaseLost)}
 		},
 	}
 }

@@ -8,14 +8,15 @@ import (
 	"testing"
 	"time"
 
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/events"
 	"quittance/internal/queue"
-	"quittance/internal/store"
 	"quittance/test/kit"
 )
 
 // request is a task whose other side has not responded yet.
 type request struct {
-	queue    store.ID
+	queue    base.ID
 	response chan queue.Result
 }
 
@@ -33,7 +34,7 @@ func newReceiver(t *testing.T) *receiver {
 	return &receiver{fixture: newFixture(t), requests: make(chan request, 10_000), over: make(chan struct{})}
 }
 
-func (s *receiver) do(d store.DeliveryLease) queue.Result {
+func (s *receiver) do(d events.DeliveryLease) queue.Result {
 	r := request{d.Subscription, make(chan queue.Result, 1)}
 	s.requests <- r
 	select {
@@ -55,7 +56,7 @@ func (s *receiver) run(t *testing.T, options queue.Options) {
 		s.highest.QuickWorkers, s.highest.SlowWorkers = max(s.highest.QuickWorkers, now.QuickWorkers),
 			max(s.highest.SlowWorkers, now.SlowWorkers)
 	}
-	start(t, s.fixture, s.source(store.WorkDeliveries, func() {}, s.do), options)
+	start(t, s.fixture, s.source(base.WorkDeliveries, func() {}, s.do), options)
 	t.Cleanup(func() { close(s.over) })
 }
 
@@ -220,17 +221,20 @@ func TestMoreQueuesThanFit(t *testing.T) {
 		other.addDeliveries(t, 1)
 	}
 	var mu sync.Mutex
-	turns := map[store.ID]int{}
+	turns := map[base.ID]int{}
 	all := make(chan struct{}, 1)
-	source := queue.Source[store.ID]{Name: "test", Kind: store.WorkPurchases, Scan: f.DueDeliveryQueues,
-		Claim: func(_ context.Context, q store.Queue, limit int) ([]store.ID, error) {
-			endless := make([]store.ID, limit)
+	source := queue.Source[base.ID]{Name: "test", Kind: base.WorkPurchases,
+		Scan: func(ctx context.Context, from base.ScanCursor) (base.DueScan, error) {
+			return events.DueDeliveryQueues(ctx, f.DB, from)
+		},
+		Claim: func(_ context.Context, q base.Queue, limit int) ([]base.ID, error) {
+			endless := make([]base.ID, limit)
 			for n := range endless {
 				endless[n] = q.Key()
 			}
 			return endless, nil
 		},
-		Do: func(_ context.Context, id store.ID) queue.Result {
+		Do: func(_ context.Context, id base.ID) queue.Result {
 			mu.Lock()
 			defer mu.Unlock()
 			if turns[id]++; len(turns) == companies*each && turns[id] == 1 {
@@ -257,12 +261,12 @@ func TestFewScans(t *testing.T) {
 	f.addDeliveries(t, tasks)
 	var scans, claims atomic.Int32
 	done := make(chan struct{}, tasks)
-	source := f.source(store.WorkPurchases, func() { scans.Add(1) }, func(store.DeliveryLease) queue.Result {
+	source := f.source(base.WorkPurchases, func() { scans.Add(1) }, func(events.DeliveryLease) queue.Result {
 		done <- struct{}{}
 		return responded
 	})
 	claim := source.Claim
-	source.Claim = func(ctx context.Context, q store.Queue, limit int) ([]store.DeliveryLease, error) {
+	source.Claim = func(ctx context.Context, q base.Queue, limit int) ([]events.DeliveryLease, error) {
 		claims.Add(1)
 		return claim(ctx, q, limit)
 	}

@@ -32,7 +32,7 @@ import (
 	"log/slog"
 	"time"
 
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
 )
 
 // Source is one kind of work.
@@ -40,11 +40,11 @@ type Source[T any] struct {
 	// Name identifies the work in logs and metrics.
 	Name string
 	// Kind is the kind of work whose notifications start a scan.
-	Kind store.Work
+	Kind base.Work
 	// Scan makes one step of a scan: it returns the queues with due work that follow the cursor.
-	Scan func(ctx context.Context, from store.ScanCursor) (store.DueScan, error)
+	Scan func(ctx context.Context, from base.ScanCursor) (base.DueScan, error)
 	// Claim claims up to limit due tasks of a queue.
-	Claim func(ctx context.Context, queue store.Queue, limit int) ([]T, error)
+	Claim func(ctx context.Context, queue base.Queue, limit int) ([]T, error)
 	// Do runs one task. It reports its own errors; a task that it does not finish is due again when its lease ends.
 	Do func(ctx context.Context, task T) Result
 }
@@ -110,7 +110,7 @@ type Stats struct {
 
 // Run runs the work of a source until ctx ends, and then waits for the running tasks. The context of a task does not
 // end with ctx: tasks have time limits of their own.
-func Run[T any](ctx context.Context, db *store.DB, source Source[T], options Options) {
+func Run[T any](ctx context.Context, db *base.DB, source Source[T], options Options) {
 	notified, unsubscribe := db.Subscribe(source.Kind)
 	defer unsubscribe()
 	s := newScheduler(source, options)

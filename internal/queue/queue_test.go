@@ -13,12 +13,15 @@ import (
 	"time"
 
 	"quittance/client/api"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/events"
+	"quittance/internal/ledger/identity"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/queue"
 	"quittance/internal/secret"
-	"quittance/internal/store"
 	"quittance/test/kit"
 	"quittance/test/kit/leaks"
-	"quittance/test/storetest"
+	"quittance/test/ledgertest"
 )
 
 func TestMain(m *testing.M) { os.Exit(leaks.Run(m.Run)) }
@@ -28,35 +31,35 @@ const never = time.Hour
 
 // fixture is a store with one company. Each of its subscriptions is a queue of deliveries.
 type fixture struct {
-	*storetest.Store
-	tenant  *store.Tenant
+	*ledgertest.Store
+	tenant  *base.Tenant
 	numbers int
 }
 
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	return newCompany(t, storetest.Open(t, storetest.SQLite), "a@example.com")
+	return newCompany(t, ledgertest.Open(t, ledgertest.SQLite), "a@example.com")
 }
 
 // newCompany adds another company to a store.
-func newCompany(t *testing.T, s *storetest.Store, email string) *fixture {
+func newCompany(t *testing.T, s *ledgertest.Store, email string) *fixture {
 	t.Helper()
 	f := &fixture{Store: s}
-	account, err := f.CreateAccount(t.Context(), "Palm", store.NewUser{Email: email})
+	account, err := identity.CreateAccount(t.Context(), f.Store.DB, "Palm", identity.NewUser{Email: email})
 	kit.Must(t, err)
 	f.tenant, err = f.Tenant(t.Context(), account.ID)
 	kit.Must(t, err)
-	added, err := f.AddConnection(t.Context(), account.ID, store.NewConnection{Kind: "http", Environment: "sandbox",
-		BaseURL: "https://p.example.com", Credential: secret.New("credential")})
+	added, err := invoices.AddConnection(t.Context(), f.Store.DB, account.ID, invoices.NewConnection{Kind: "http",
+		Environment: "sandbox", BaseURL: "https://p.example.com", Credential: secret.New("credential")})
 	kit.Must(t, err)
-	_, err = f.ActivateConnection(t.Context(), added.ID)
+	_, err = invoices.ActivateConnection(t.Context(), f.Store.DB, added.ID)
 	kit.Must(t, err)
 	return f
 }
 
-func (f *fixture) subscribe(t *testing.T) store.ID {
+func (f *fixture) subscribe(t *testing.T) base.ID {
 	t.Helper()
-	s, err := f.tenant.CreateSubscription(t.Context(), store.NewSubscription{URL: "https://hooks.example.com",
+	s, err := events.CreateSubscription(t.Context(), f.tenant, events.NewSubscription{URL: "https://hooks.example.com",
 		Events: api.EventKinds[:], Secret: secret.New("whsec_x")})
 	kit.Must(t, err)
 	return s.ID
@@ -67,15 +70,16 @@ func (f *fixture) addDeliveries(t *testing.T, n int) {
 	t.Helper()
 	for range n {
 		f.numbers++
-		created, err := f.tenant.CreateInvoice(t.Context(), &api.Draft{InvoiceNumber: new(fmt.Sprintf("INV-%d", f.numbers))})
+		created, err := invoices.Create(t.Context(), f.tenant, &api.Draft{InvoiceNumber: new(fmt.Sprintf("INV-%d",
+			f.numbers))})
 		kit.Must(t, err)
-		call, _, err := f.tenant.BeginSubmission(t.Context(), created.ID,
-			store.Intent{Environment: "sandbox", LeaseDuration: never,
-				Render: func(store.Source) ([]byte, api.Faults, error) { return []byte("{}"), nil, nil }})
+		call, _, err := invoices.BeginSubmission(t.Context(), f.tenant, created.ID,
+			invoices.Intent{Environment: "sandbox", LeaseDuration: never,
+				Render: func(invoices.Source) ([]byte, api.Faults, error) { return []byte("{}"), nil, nil }})
 		kit.Must(t, err)
-		_, err = call.Record(t.Context(), func(store.Submission, bool, time.Time) (store.Decision, error) {
-			return store.Decision{Evidence: &store.NewEvidence{Call: "status", HTTPStatus: 200, MediaType: "application/json",
-				Body: []byte("{}")},
+		_, err = call.Record(t.Context(), func(invoices.Submission, bool, time.Time) (invoices.Decision, error) {
+			return invoices.Decision{Evidence: &invoices.NewEvidence{Call: "status", HTTPStatus: 200,
+				MediaType: "application/json", Body: []byte("{}")},
 				Outcome: api.OutcomeUnknown, Events: []api.EventKind{api.EventSubmissionUpdated}}, nil
 		})
 		kit.Must(t, err)
@@ -83,18 +87,18 @@ func (f *fixture) addDeliveries(t *testing.T, n int) {
 }
 
 // source delivers due deliveries and is notified of commits of kind. scanned is called after each scan step.
-func (f *fixture) source(kind store.Work, scanned func(),
-	do func(store.DeliveryLease) queue.Result) queue.Source[store.DeliveryLease] {
-	return queue.Source[store.DeliveryLease]{
+func (f *fixture) source(kind base.Work, scanned func(),
+	do func(events.DeliveryLease) queue.Result) queue.Source[events.DeliveryLease] {
+	return queue.Source[events.DeliveryLease]{
 		Name: "test", Kind: kind,
-		Scan: func(ctx context.Context, from store.ScanCursor) (store.DueScan, error) {
+		Scan: func(ctx context.Context, from base.ScanCursor) (base.DueScan, error) {
 			defer scanned()
-			return f.DueDeliveryQueues(ctx, from)
+			return events.DueDeliveryQueues(ctx, f.Store.DB, from)
 		},
-		Claim: func(ctx context.Context, q store.Queue, limit int) ([]store.DeliveryLease, error) {
-			return q.ClaimDeliveries(ctx, limit, never)
+		Claim: func(ctx context.Context, q base.Queue, limit int) ([]events.DeliveryLease, error) {
+			return events.ClaimDeliveries(ctx, q, limit, never)
 		},
-		Do: func(_ context.Context, d store.DeliveryLease) queue.Result { return do(d) },
+		Do: func(_ context.Context, d events.DeliveryLease) queue.Result { return do(d) },
 	}
 }
 
@@ -107,7 +111,7 @@ func (f *fixture) options(poll time.Duration) queue.Options {
 }
 
 // start runs a source; stop ends it and waits for that.
-func start(t *testing.T, f *fixture, source queue.Source[store.DeliveryLease], options queue.Options) (stop func()) {
+func start(t *testing.T, f *fixture, source queue.Source[events.DeliveryLease], options queue.Options) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
@@ -137,8 +141,8 @@ func TestStopWaits(t *testing.T) {
 	go func() {
 		defer close(ended)
 		defer func() { atEnd.Store(finished.Load()) }()
-		source := f.source(store.WorkDeliveries, func() {}, nil)
-		source.Do = func(ctx context.Context, _ store.DeliveryLease) queue.Result {
+		source := f.source(base.WorkDeliveries, func() {}, nil)
+		source.Do = func(ctx context.Context, _ events.DeliveryLease) queue.Result {
 			begun <- struct{}{}
 			<-release
 			if ctx.Err() != nil {
@@ -197,7 +201,7 @@ func TestPanic(t *testing.T) {
 	var log lockedBuffer
 	options := f.options(never)
 	options.Log = slog.New(slog.NewTextHandler(&log, nil))
-	stop := start(t, f, f.source(store.WorkDeliveries, func() {}, func(store.DeliveryLease) queue.Result {
+	stop := start(t, f, f.source(base.WorkDeliveries, func() {}, func(events.DeliveryLease) queue.Result {
 		if tasks.Add(1)%3 == 1 {
 			panicking()
 		}
@@ -218,7 +222,7 @@ func TestNotification(t *testing.T) {
 	f := newFixture(t)
 	f.subscribe(t)
 	scanned, done := make(chan struct{}, 100), make(chan struct{}, 1)
-	start(t, f, f.source(store.WorkDeliveries, func() { scanned <- struct{}{} }, func(store.DeliveryLease) queue.Result {
+	start(t, f, f.source(base.WorkDeliveries, func() { scanned <- struct{}{} }, func(events.DeliveryLease) queue.Result {
 		done <- struct{}{}
 		return responded
 	}), f.options(never))
@@ -233,7 +237,7 @@ func TestLostNotification(t *testing.T) {
 	f.subscribe(t)
 	scanned, done := make(chan struct{}, 10_000), make(chan struct{}, 1)
 	// No commit causes work of this other kind, as if every notification were lost.
-	start(t, f, f.source(store.WorkPurchases, func() { scanned <- struct{}{} }, func(store.DeliveryLease) queue.Result {
+	start(t, f, f.source(base.WorkPurchases, func() { scanned <- struct{}{} }, func(events.DeliveryLease) queue.Result {
 		done <- struct{}{}
 		return responded
 	}), f.options(10*time.Millisecond))
@@ -247,18 +251,18 @@ func TestDueLater(t *testing.T) {
 	f := newFixture(t)
 	subscription := f.subscribe(t)
 	f.addDeliveries(t, 1)
-	scan, err := f.DueDeliveryQueues(t.Context(), store.ScanCursor{})
+	scan, err := events.DueDeliveryQueues(t.Context(), f.Store.DB, base.ScanCursor{})
 	kit.Must(t, err)
-	claimed, err := scan.Queues[0].ClaimDeliveries(t.Context(), 1, never)
+	claimed, err := events.ClaimDeliveries(t.Context(), scan.Queues[0], 1, never)
 	kit.Must(t, err)
-	kit.Must(t, claimed[0].RecordAttempt(t.Context(), store.Attempt{StartedAt: f.Clock.Now(), HTTPStatus: 503},
-		store.DeliveryUpdate{State: store.DeliveryPending, DueAt: f.Clock.Now().Add(50 * time.Millisecond)}))
-	scans, done := atomic.Int32{}, make(chan store.ID, 1)
-	start(t, f, f.source(store.WorkPurchases, func() {
+	kit.Must(t, claimed[0].RecordAttempt(t.Context(), events.Attempt{StartedAt: f.Clock.Now(), HTTPStatus: 503},
+		events.DeliveryUpdate{State: events.DeliveryPending, DueAt: f.Clock.Now().Add(50 * time.Millisecond)}))
+	scans, done := atomic.Int32{}, make(chan base.ID, 1)
+	start(t, f, f.source(base.WorkPurchases, func() {
 		if scans.Add(1) == 1 {
 			f.Clock.Advance(50 * time.Millisecond) // after the first scan, the work is due
 		}
-	}, func(d store.DeliveryLease) queue.Result {
+	}, func(d events.DeliveryLease) queue.Result {
 		done <- d.Subscription
 		return responded
 	}), f.options(never))
@@ -273,9 +277,9 @@ func TestDatabaseErrors(t *testing.T) {
 	f := newFixture(t)
 	bad, good := f.subscribe(t), f.subscribe(t)
 	f.addDeliveries(t, 1)
-	done := make(chan store.ID, 2)
-	phantom := store.ID{9}
-	source := f.source(store.WorkPurchases, func() {}, func(d store.DeliveryLease) queue.Result {
+	done := make(chan base.ID, 2)
+	phantom := base.ID{9}
+	source := f.source(base.WorkPurchases, func() {}, func(d events.DeliveryLease) queue.Result {
 		if d.ID == phantom {
 			t.Error("a task ran although its claim failed")
 			return responded
@@ -285,15 +289,15 @@ func TestDatabaseErrors(t *testing.T) {
 	})
 	scan, claim := source.Scan, source.Claim
 	var scans, claims atomic.Int32
-	source.Scan = func(ctx context.Context, from store.ScanCursor) (store.DueScan, error) {
+	source.Scan = func(ctx context.Context, from base.ScanCursor) (base.DueScan, error) {
 		if scans.Add(1) == 1 {
-			return store.DueScan{}, store.ErrUnavailable
+			return base.DueScan{}, base.ErrUnavailable
 		}
 		return scan(ctx, from)
 	}
-	source.Claim = func(ctx context.Context, q store.Queue, limit int) ([]store.DeliveryLease, error) {
+	source.Claim = func(ctx context.Context, q base.Queue, limit int) ([]events.DeliveryLease, error) {
 		if q.Key() == bad && claims.Add(1) < 3 {
-			return []store.DeliveryLease{{ID: phantom}}, store.ErrUnavailable
+			return []events.DeliveryLease{{ID: phantom}}, base.ErrUnavailable
 		}
 		return claim(ctx, q, limit)
 	}
@@ -316,7 +320,7 @@ func TestDatabaseErrors(t *testing.T) {
 		}
 	})
 	start(t, f, source, options)
-	served := map[store.ID]bool{kit.Receive(t, done, "the first queue"): true,
+	served := map[base.ID]bool{kit.Receive(t, done, "the first queue"): true,
 		kit.Receive(t, done, "the second queue"): true}
 	if !served[good] || !served[bad] {
 		t.Errorf("queues %v were served, want both", served)

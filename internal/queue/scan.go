@@ -5,7 +5,7 @@ import (
 	"math"
 	"time"
 
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
 )
 
 // scanDutyCycle bounds the time spent scanning to one part in scanDutyCycle: after a step, the scheduler waits three
@@ -20,7 +20,7 @@ type scan struct {
 	// requested says that a notification has arrived since the last scan began, stepping that a step is running.
 	requested, stepping bool
 	// cursor is where the current scan continues; zero between scans.
-	cursor store.ScanCursor
+	cursor base.ScanCursor
 	// A step begins no earlier than notBefore, and a scan no later than pollAt; both by the clock of the machine.
 	notBefore, pollAt time.Time
 	// nextDue is when the earliest work becomes due that was not due yet when the scan saw it, by the clock of the work.
@@ -31,7 +31,7 @@ type scan struct {
 	// slow queues that did not fit into the list in this one. resumeSlow is the cursor of the first step with such a
 	// queue; the next scan makes no slow queue before it ready. resumeSet says that this scan has set it. A scan to which
 	// all slow queues fitted resets it, so that the one after it begins with the first slow queue again.
-	resumeSlow store.ScanCursor
+	resumeSlow base.ScanCursor
 	resumeSet  bool
 	// madeReady is the number of queues that the scans have made ready. Each step begins with the queue at this index,
 	// modulo their number, so that a list that is nearly full does not take the same queues of a large step every time.
@@ -46,7 +46,7 @@ func (s *scan) begin() {
 }
 
 // end notes the end of a scan; the next one begins at pollAt at the latest.
-func (s *scan) end(pollAt time.Time) { s.cursor, s.pollAt = store.ScanCursor{}, pollAt }
+func (s *scan) end(pollAt time.Time) { s.cursor, s.pollAt = base.ScanCursor{}, pollAt }
 
 // leftOut reports whether the scan found quick or slow queues that it did not make ready.
 func (s *scan) leftOut(quick bool) bool {
@@ -103,7 +103,7 @@ func (s *scheduler[T]) scanStep(ctx context.Context) {
 }
 
 // scanned handles the result of a scan step.
-func (s *scheduler[T]) scanned(found store.DueScan) {
+func (s *scheduler[T]) scanned(found base.DueScan) {
 	first := s.scan.madeReady
 	for n := range found.Queues {
 		s.admit(found.Queues[(first+n)%len(found.Queues)])
@@ -116,7 +116,7 @@ func (s *scheduler[T]) scanned(found store.DueScan) {
 		return
 	}
 	if !s.scan.resumeSet {
-		s.scan.resumeSlow = store.ScanCursor{}
+		s.scan.resumeSlow = base.ScanCursor{}
 	}
 	s.scan.completed = s.scan.begun
 	s.scan.end(s.machineNow().Add(s.options.PollInterval))
@@ -124,7 +124,7 @@ func (s *scheduler[T]) scanned(found store.DueScan) {
 
 // admit makes a queue with due work ready if it fits into the list and it is not one of the slow queues before
 // resumeSlow.
-func (s *scheduler[T]) admit(due store.Queue) {
+func (s *scheduler[T]) admit(due base.Queue) {
 	known := s.workers.queues[due.Key()]
 	quick := known != nil && known.quick
 	switch {

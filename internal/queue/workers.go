@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"quittance/internal/fairlimit"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
 )
 
 // maxIdle is how many queues are remembered beyond those that are ready or have running tasks.
@@ -21,7 +21,7 @@ const (
 // queue is what this process knows about a queue. It is about speed alone and lives in memory: a process that does not
 // know a queue treats it as a new one.
 type queue struct {
-	store.Queue
+	base.Queue
 	company *company
 	// quick says that the last response was prompt and that no running task is late.
 	quick bool
@@ -39,7 +39,7 @@ type queue struct {
 
 // company is a company with queues that are known.
 type company struct {
-	id                  store.ID
+	id                  base.ID
 	quickBusy, slowBusy int      // workers that its queues hold
 	ready               []*queue // its part of the ready list
 }
@@ -47,8 +47,8 @@ type company struct {
 // workerPool counts the workers that queues hold and decides how many more a queue may have.
 type workerPool struct {
 	options             Options
-	queues              map[store.ID]*queue
-	companies           map[store.ID]*company
+	queues              map[base.ID]*queue
+	companies           map[base.ID]*company
 	quickBusy, slowBusy int       // workers that quick and slow queues hold
 	running             list.List // of *task that are not late, oldest first
 }
@@ -61,11 +61,11 @@ type task struct {
 }
 
 func newWorkerPool(options Options) *workerPool {
-	return &workerPool{options: options, queues: map[store.ID]*queue{}, companies: map[store.ID]*company{}}
+	return &workerPool{options: options, queues: map[base.ID]*queue{}, companies: map[base.ID]*company{}}
 }
 
 // queue returns what is known about a queue. A new one is slow until it has responded.
-func (p *workerPool) queue(due store.Queue) *queue {
+func (p *workerPool) queue(due base.Queue) *queue {
 	if known := p.queues[due.Key()]; known != nil {
 		return known
 	}
@@ -92,7 +92,7 @@ func (p *workerPool) forgetIdle() {
 			break
 		}
 	}
-	used := map[store.ID]bool{}
+	used := map[base.ID]bool{}
 	for _, q := range p.queues {
 		used[q.company.id] = true
 	}

@@ -11,9 +11,9 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/access"
+	"quittance/internal/ledger/identity"
 	"quittance/internal/secret"
 	"quittance/internal/server"
-	"quittance/internal/store"
 	"quittance/test/accesstest"
 )
 
@@ -24,8 +24,8 @@ func (c *company) colleague(t testing.TB, role access.Role) *company {
 	t.Helper()
 	other := *c
 	other.email = fmt.Sprintf("%s-%d@example.com", role, c.names.Add(1))
-	if _, err := c.db.AddUser(t.Context(), c.id, store.NewUser{Email: other.email, Name: string(role), Role: role,
-		PasswordHash: c.hash, Proved: true}); err != nil {
+	if _, err := identity.AddUser(t.Context(), c.db, c.id, identity.NewUser{Email: other.email, Name: string(role),
+		Role: role, PasswordHash: c.hash, Proved: true}); err != nil {
 		t.Fatal(err)
 	}
 	var err error
@@ -69,17 +69,17 @@ func TestRoleAtOnce(t *testing.T) {
 	onEngines(t, nil, func(t *testing.T, s *system) {
 		c := s.company(t)
 		user := c.colleague(t, access.Viewer)
-		create := request{method: http.MethodPost, path: invoices, body: least, token: user.token(t)}
+		create := request{method: http.MethodPost, path: invoicesPath, body: least, token: user.token(t)}
 		s.send(t, create).want(t, http.StatusForbidden, api.CodeForbidden)
-		if err := s.db.SetRole(t.Context(), c.id, user.user.ID, access.Accountant); err != nil {
+		if err := identity.SetRole(t.Context(), s.db, c.id, user.user.ID, access.Accountant); err != nil {
 			t.Fatal(err)
 		}
 		s.send(t, create).want(t, http.StatusCreated, "")
-		if err := s.db.SetRole(t.Context(), c.id, user.user.ID, access.Developer); err != nil {
+		if err := identity.SetRole(t.Context(), s.db, c.id, user.user.ID, access.Developer); err != nil {
 			t.Fatal(err)
 		}
 		s.send(t, create).want(t, http.StatusForbidden, api.CodeForbidden)
-		if err := s.db.DisableUser(t.Context(), c.id, user.user.ID, false); err != nil {
+		if err := identity.DisableUser(t.Context(), s.db, c.id, user.user.ID, false); err != nil {
 			t.Fatal(err)
 		}
 		s.send(t, create).want(t, http.StatusUnauthorized, api.CodeUnauthenticated)
@@ -92,7 +92,7 @@ func TestForbiddenChangesNothing(t *testing.T) {
 	onFirst(t, nil, func(t *testing.T, s *system) {
 		c := s.company(t)
 		viewer := c.colleague(t, access.Viewer)
-		create := request{method: http.MethodPost, path: invoices, body: least, token: c.token(t),
+		create := request{method: http.MethodPost, path: invoicesPath, body: least, token: c.token(t),
 			header: http.Header{"Idempotency-Key": {"one"}}}
 		s.send(t, create).want(t, http.StatusCreated, "")
 		create.token = viewer.token(t)

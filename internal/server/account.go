@@ -8,9 +8,11 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/account"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/problem"
 	"quittance/internal/secret"
-	"quittance/internal/store"
 	"quittance/internal/view"
 )
 
@@ -18,7 +20,7 @@ func (c *call) login(ctx context.Context, body api.LoginRequest) (int, api.Data[
 	var out api.Data[api.Login]
 	given := account.Credentials{Email: *body.Email, Password: *body.Password, UserAgent: c.request.UserAgent()}
 	if body.AccountID != nil {
-		id, err := store.ParseID(*body.AccountID)
+		id, err := base.ParseID(*body.AccountID)
 		if err != nil {
 			faults := api.Faults{}
 			faults.Add("account_id", "uuid", "must be the identifier of an account")
@@ -45,7 +47,7 @@ func (c *call) login(ctx context.Context, body api.LoginRequest) (int, api.Data[
 }
 
 func (c *call) logout(ctx context.Context) (int, api.Data[api.LoggedOut], error) {
-	if err := c.DB.RevokeToken(ctx, c.session.Digest); err != nil {
+	if err := identity.RevokeToken(ctx, c.DB, c.session.Digest); err != nil {
 		return 0, api.Data[api.LoggedOut]{}, err
 	}
 	return http.StatusOK, api.Data[api.LoggedOut]{Data: api.LoggedOut{LoggedOut: true}}, nil
@@ -93,28 +95,28 @@ func passwordError(err error) error {
 
 func (c *call) readAccount(ctx context.Context) (int, api.Data[api.Account], error) {
 	var out api.Data[api.Account]
-	connections, err := c.DB.Connections(ctx, &c.session.Account.ID)
+	connections, err := invoices.Connections(ctx, c.DB, &c.session.Account.ID)
 	if err != nil {
 		return 0, out, err
 	}
 	a := c.session.Account
 	out.Data = api.Account{ID: a.ID.String(), CompanyName: a.Company, Status: a.Status, LoginPolicy: string(a.LoginPolicy),
 		Profile: a.Profile, CreatedAt: a.CreatedAt, Caller: view.Caller(&c.session)}
-	if out.Data.Profile.Logo, err = c.session.Tenant.Logo(ctx); err != nil {
+	if out.Data.Profile.Logo, err = identity.Logo(ctx, c.session.Tenant); err != nil {
 		return 0, out, err
 	}
 	for _, connection := range connections {
-		if connection.State == store.ConnectionActive { // at most one is active
+		if connection.State == invoices.ConnectionActive { // at most one is active
 			out.Data.Connection = new(view.Connection(connection))
 		}
 	}
-	quotas, err := c.session.Tenant.Quotas(ctx, c.session.User)
+	quotas, err := invoices.Quotas(ctx, c.session.Tenant, c.session.User)
 	if err != nil {
 		return 0, out, err
 	}
-	out.Data.Quotas = api.Quotas{StoredBytes: quotas[store.QuotaStoredBytes], Drafts: quotas[store.QuotaDrafts],
-		Tokens: quotas[store.QuotaTokens], Subscriptions: quotas[store.QuotaSubscriptions],
-		SubscriptionsCreated: quotas[store.QuotaSubscriptionsCreated], Customers: quotas[store.QuotaCustomers],
-		Items: quotas[store.QuotaItems], APIKeys: quotas[store.QuotaAPIKeys]}
+	out.Data.Quotas = api.Quotas{StoredBytes: quotas[base.QuotaStoredBytes], Drafts: quotas[base.QuotaDrafts],
+		Tokens: quotas[base.QuotaTokens], Subscriptions: quotas[base.QuotaSubscriptions],
+		SubscriptionsCreated: quotas[base.QuotaSubscriptionsCreated], Customers: quotas[base.QuotaCustomers],
+		Items: quotas[base.QuotaItems], APIKeys: quotas[base.QuotaAPIKeys]}
 	return http.StatusOK, out, nil
 }

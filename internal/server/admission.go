@@ -7,8 +7,8 @@ import (
 
 	"quittance/internal/connlimit"
 	"quittance/internal/fairlimit"
+	"quittance/internal/ledger/base"
 	"quittance/internal/source"
-	"quittance/internal/store"
 )
 
 // defaultMaxRequests is how many API calls are worked on at a time unless the configuration says otherwise.
@@ -30,7 +30,7 @@ const (
 
 // holder is what a ticket counts against: a company, or the network that an anonymous request comes from.
 type holder struct {
-	company store.ID
+	company base.ID
 	network netip.Prefix
 }
 
@@ -46,7 +46,7 @@ type admission struct {
 	// inFlight bounds the requests of companies, including those that wait for their clients. bySource and bySite bound
 	// anonymous requests by /64 and /48. With HTTP/1.1 the connection limits suffice; with HTTP/2 or behind a proxy they
 	// do not.
-	inFlight         *fairlimit.Limiter[store.ID]
+	inFlight         *fairlimit.Limiter[base.ID]
 	bySource, bySite *fairlimit.Limiter[netip.Prefix]
 	anonymousRate    *anonymousLimiter
 	credentials      *credentialCache
@@ -66,7 +66,7 @@ func newAdmission(config *Config, connections connlimit.Config) *admission {
 	return &admission{
 		api: pool(config.MaxRequests), console: pool(side), anonymous: pool(side),
 		bytes: pool(bytes), anonymousBytes: pool(bytes / anonymousBytesDivisor),
-		inFlight: fairlimit.New[store.ID](total, fairlimit.Policy{Divisor: holderDivisor, Max: total}),
+		inFlight: fairlimit.New[base.ID](total, fairlimit.Policy{Divisor: holderDivisor, Max: total}),
 		bySource: fairlimit.New[netip.Prefix](total, fairlimit.Policy{Divisor: 1, Max: perSource}),
 		bySite: fairlimit.New[netip.Prefix](total,
 			fairlimit.Policy{Divisor: 1, Max: connlimit.WideFactor * perSource}),

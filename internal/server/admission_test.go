@@ -43,7 +43,7 @@ func TestRequestSlotsAreShared(t *testing.T) {
 		var group sync.WaitGroup
 		for _, id := range ids {
 			group.Go(func() {
-				a, err := hit.try(t.Context(), request{method: http.MethodPost, path: invoices + "/" + id + "/submit",
+				a, err := hit.try(t.Context(), request{method: http.MethodPost, path: invoicesPath + "/" + id + "/submit",
 					token: token})
 				if err != nil {
 					t.Error(err)
@@ -98,7 +98,7 @@ func TestSlowBodiesHoldNoSlots(t *testing.T) {
 		for range 20 {
 			kit.Until(t, "a concurrent login", func() bool { return s.login(t, c.email, password).status == http.StatusOK })
 			kit.Until(t, "a concurrent draft", func() bool {
-				return c.post(t, invoices,
+				return c.post(t, invoicesPath,
 					c.numbered("")).status == http.StatusCreated
 			})
 		}

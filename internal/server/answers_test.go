@@ -23,7 +23,7 @@ func TestRequestID(t *testing.T) {
 		replaced := []string{"", " ", "a b", "a\tb", strings.Repeat("x", 129), strings.Repeat("x", 5000), "a/b", "a:b", "a,b",
 			`a"b`, "<b>", "a=b", "é", "\xff", "a;b", "${jndi}", "%0a", "a%20b", "'--", "\u200b"}
 		seen := map[string]bool{}
-		for _, path := range []string{"/healthz", "/no/such/path", invoices} { // a success and two failures
+		for _, path := range []string{"/healthz", "/no/such/path", invoicesPath} { // a success and two failures
 			for _, id := range kept {
 				a := s.send(t, request{method: http.MethodGet, path: path, header: http.Header{"X-Request-Id": {id}}})
 				if got := a.header.Get(api.HeaderRequestID); got != id {
@@ -141,7 +141,7 @@ func TestHead(t *testing.T) {
 				t.Error(difference)
 			}
 		}
-		c.send(t, request{method: http.MethodHead, path: invoices}).want(t, http.StatusUnauthorized, "")
+		c.send(t, request{method: http.MethodHead, path: invoicesPath}).want(t, http.StatusUnauthorized, "")
 	})
 }
 

@@ -9,8 +9,9 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/account"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
 	"quittance/internal/problem"
-	"quittance/internal/store"
 	"quittance/internal/view"
 )
 
@@ -20,7 +21,7 @@ func (c *call) createAPIKey(ctx context.Context, body api.APIKeyRequest,
 	if err := problem.For(api.CodeValidationFailed).In(faults.With(more)); err != nil {
 		return 0, api.Data[api.NewAPIKey]{}, err
 	}
-	return perform(ctx, c, func(ctx context.Context, t *store.Tenant) (int, api.Data[api.NewAPIKey], error) {
+	return perform(ctx, c, func(ctx context.Context, t *base.Tenant) (int, api.Data[api.NewAPIKey], error) {
 		created, key, err := c.Accounts.CreateAPIKey(ctx, t, c.session, add)
 		if err != nil {
 			return 0, api.Data[api.NewAPIKey]{}, apiKeyError(err, body)
@@ -32,7 +33,7 @@ func (c *call) createAPIKey(ctx context.Context, body api.APIKeyRequest,
 
 // apiKeyError converts the error about a scope that the caller may not give into a fault of its place in the request.
 func apiKeyError(err error, body api.APIKeyRequest) error {
-	wide, ok := errors.AsType[*store.ScopeError](err)
+	wide, ok := errors.AsType[*identity.ScopeError](err)
 	if !ok {
 		return err
 	}
@@ -48,14 +49,14 @@ func (c *call) listAPIKeys(ctx context.Context) (int, api.List[api.APIKey], erro
 	if err != nil {
 		return 0, out, err
 	}
-	keys, err := c.session.Tenant.APIKeys(ctx)
+	keys, err := identity.APIKeys(ctx, c.session.Tenant)
 	if err != nil {
 		return 0, out, err
 	}
 	out.Pagination = pagination(page, perPage, len(keys))
 	first := min(len(keys), (min(page, len(keys)+1)-1)*perPage)
 	out.Data = present(keys[first:min(len(keys), first+perPage)],
-		func(key store.APIKey) api.APIKey { return view.APIKey(key, c.Now()) })
+		func(key identity.APIKey) api.APIKey { return view.APIKey(key, c.Now()) })
 	return http.StatusOK, out, nil
 }
 
@@ -64,8 +65,8 @@ func (c *call) revokeAPIKey(ctx context.Context) (int, api.Data[api.APIKey], err
 	if err != nil {
 		return 0, api.Data[api.APIKey]{}, err
 	}
-	return perform(ctx, c, func(ctx context.Context, t *store.Tenant) (int, api.Data[api.APIKey], error) {
-		key, err := t.RevokeAPIKey(ctx, id)
+	return perform(ctx, c, func(ctx context.Context, t *base.Tenant) (int, api.Data[api.APIKey], error) {
+		key, err := identity.RevokeAPIKey(ctx, t, id)
 		if err != nil {
 			return 0, api.Data[api.APIKey]{}, err
 		}

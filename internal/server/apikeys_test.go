@@ -16,10 +16,11 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/access"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
 	"quittance/internal/secret"
 	"quittance/internal/server"
 	"quittance/internal/service"
-	"quittance/internal/store"
 	"quittance/test/kit"
 )
 
@@ -52,7 +53,8 @@ func aKey(t *testing.T, c *company) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	created, err := tenant.CreateAPIKey(t.Context(), store.NewAPIKey{Key: key, Name: "ERP", Scopes: access.Scopes})
+	created, err := identity.CreateAPIKey(t.Context(), tenant, identity.NewAPIKey{Key: key, Name: "ERP",
+		Scopes: access.Scopes})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +117,7 @@ var createKeyRows = []row{
 		}},
 	{name: "the 101st key", status: http.StatusConflict, code: api.CodeLimitReached,
 		prepare: func(t *testing.T, c *company, _ *request) {
-			for range store.MaxAPIKeys {
+			for range identity.MaxAPIKeys {
 				aKey(t, c)
 			}
 		},
@@ -176,9 +178,9 @@ func TestAPIKeyActs(t *testing.T) {
 	onEngines(t, nil, func(t *testing.T, s *system) {
 		c := s.connected(t)
 		key, id := c.key(t, "", access.ScopeWrite, access.ScopeSubmit)
-		created := s.send(t, request{method: http.MethodPost, path: invoices, body: s.numbered(""), token: key})
+		created := s.send(t, request{method: http.MethodPost, path: invoicesPath, body: s.numbered(""), token: key})
 		created.want(t, http.StatusCreated, "")
-		invoice := invoices + "/" + created.textAt(t, "/data/id")
+		invoice := invoicesPath + "/" + created.textAt(t, "/data/id")
 		s.send(t, request{method: http.MethodPost, path: invoice + "/submit", token: key}).want(t, http.StatusOK, "")
 		s.send(t, request{method: http.MethodGet, path: invoice, token: key}).want(t, http.StatusForbidden, api.CodeForbidden)
 		account := s.send(t, request{method: http.MethodGet, path: "/api/v1/client/account", token: key})
@@ -191,15 +193,15 @@ func TestAPIKeyActs(t *testing.T) {
 		wantRaw(t, c.get(t, apiKeys), "/data/0/last_used_from", `"127.0.0.1"`)
 
 		c.post(t, apiKeys+"/"+id+"/revoke", "").want(t, http.StatusOK, "")
-		s.send(t, request{method: http.MethodPost, path: invoices, body: s.numbered(""), token: key}).want(t,
+		s.send(t, request{method: http.MethodPost, path: invoicesPath, body: s.numbered(""), token: key}).want(t,
 			http.StatusUnauthorized, api.CodeUnauthenticated)
-		acts, err := s.db.Audit(t.Context(), store.AuditFilter{Account: &c.id, Act: "api_key", Limit: 10})
+		acts, err := s.db.Audit(t.Context(), base.AuditFilter{Account: &c.id, Act: "api_key", Limit: 10})
 		if err != nil || len(acts) != 2 {
 			t.Fatalf("%d acts, %v", len(acts), err)
 		}
 		for n, act := range acts {
-			if act.Act != []string{"api_key.create", "api_key.revoke"}[n] || act.Kind != store.ActorUser ||
-				act.Name != c.email || act.Means != store.MeansAPI ||
+			if act.Act != []string{"api_key.create", "api_key.revoke"}[n] || act.Kind != base.ActorUser ||
+				act.Name != c.email || act.Means != base.MeansAPI ||
 				act.Source != "127.0.0.1" || act.RequestID == "" || act.Subject != id {
 				t.Errorf("act %+v", act)
 			}
@@ -214,7 +216,7 @@ func TestAPIKeyExpires(t *testing.T) {
 		const life = 20 * time.Minute
 		key, _ := c.key(t, fmt.Sprintf(`,"expires_at":%q`, s.clock.Now().Add(life).Format(time.RFC3339Nano)),
 			access.ScopeRead)
-		r := request{method: http.MethodGet, path: invoices, token: key}
+		r := request{method: http.MethodGet, path: invoicesPath, token: key}
 		s.send(t, r).want(t, http.StatusOK, "")
 		s.clock.advance(life)
 		s.send(t, r).want(t, http.StatusUnauthorized, api.CodeUnauthenticated)
@@ -234,7 +236,7 @@ func TestAPIKeyNetworks(t *testing.T) {
 		c := s.company(t)
 		key, _ := c.key(t, `,"networks":["203.0.113.0/24","2001:db8::/32"]`, access.ScopeRead)
 		from := func(source string) response {
-			return s.send(t, request{method: http.MethodGet, path: invoices, token: key,
+			return s.send(t, request{method: http.MethodGet, path: invoicesPath, token: key,
 				header: http.Header{"X-Forwarded-For": {source}}})
 		}
 		for _, source := range []string{"198.51.100.7", "203.0.113.7, 198.51.100.7", "127.0.0.1", "2001:db9::1", "unknown",
@@ -254,7 +256,7 @@ func TestAPIKeyNetworks(t *testing.T) {
 		from("203.0.113.7").want(t, http.StatusOK, "")
 		from("203.0.113.7").want(t, http.StatusTooManyRequests, api.CodeRateLimited) // each key has its own limit
 		other, _ := c.key(t, "", access.ScopeRead)
-		s.send(t, request{method: http.MethodGet, path: invoices, token: other}).want(t, http.StatusOK, "")
+		s.send(t, request{method: http.MethodGet, path: invoicesPath, token: other}).want(t, http.StatusOK, "")
 	})
 }
 
@@ -262,7 +264,7 @@ func TestAPIKeyNetworks(t *testing.T) {
 func TestUntrustedForwardingHeader(t *testing.T) {
 	onFirst(t, nil, func(t *testing.T, s *system) {
 		key, _ := s.company(t).key(t, `,"networks":["203.0.113.0/24"]`, access.ScopeRead)
-		s.send(t, request{method: http.MethodGet, path: invoices, token: key,
+		s.send(t, request{method: http.MethodGet, path: invoicesPath, token: key,
 			header: http.Header{"X-Forwarded-For": {"203.0.113.7"}}}).
 			want(t, http.StatusForbidden, api.CodeForbidden)
 	})
@@ -305,7 +307,7 @@ func TestWrongAPIKeys(t *testing.T) {
 			"bytes in the token": {bearer("qk_sandbox_\xff\xfe"), "", "api_key"},
 		} {
 			t.Run(name, func(t *testing.T) {
-				a := s.send(t, request{method: http.MethodGet, path: invoices + test.query, header: test.header})
+				a := s.send(t, request{method: http.MethodGet, path: invoicesPath + test.query, header: test.header})
 				a.want(t, http.StatusUnauthorized, api.CodeUnauthenticated)
 				if test.rule == "" {
 					wantRaw(t, a, "/error/details", "{}")
@@ -345,9 +347,9 @@ func TestMisplacedAPIKeys(t *testing.T) {
 		c := s.company(t)
 		key, id := c.key(t, "", access.ScopeRead, access.ScopeWrite)
 		for place, r := range map[string]request{
-			"query": {method: http.MethodGet, path: invoices + "?external_id=" + key},
-			"body":  {method: http.MethodPost, path: invoices, body: edit(least, "recipient_name", `"`+key+`"`)},
-			"Idempotency-Key": {method: http.MethodPost, path: invoices, body: least,
+			"query": {method: http.MethodGet, path: invoicesPath + "?external_id=" + key},
+			"body":  {method: http.MethodPost, path: invoicesPath, body: edit(least, "recipient_name", `"`+key+`"`)},
+			"Idempotency-Key": {method: http.MethodPost, path: invoicesPath, body: least,
 				header: http.Header{"Idempotency-Key": {"a-" + key}}},
 		} {
 			r.token = key
@@ -357,17 +359,17 @@ func TestMisplacedAPIKeys(t *testing.T) {
 		}
 		s.send(t, request{method: http.MethodPost, path: loginPath, body: credentials(key, key)}).want(t,
 			http.StatusBadRequest, api.CodeMalformedRequest)
-		s.send(t, request{method: http.MethodGet, path: invoices + "/" + key, token: key}).want(t, http.StatusNotFound,
+		s.send(t, request{method: http.MethodGet, path: invoicesPath + "/" + key, token: key}).want(t, http.StatusNotFound,
 			api.CodeNotFound)
 		s.send(t, request{method: http.MethodGet, path: "/" + key, token: key}).want(t, http.StatusNotFound, api.CodeNotFound)
-		renamed := s.send(t, request{method: http.MethodGet, path: invoices, token: key,
+		renamed := s.send(t, request{method: http.MethodGet, path: invoicesPath, token: key,
 			header: http.Header{"X-Request-Id": {key}, "User-Agent": {key}, "Referer": {"https://example.com/?" + key}}})
 		renamed.want(t, http.StatusOK, "")
 		if renamed.header.Get("X-Request-Id") == key {
 			t.Error("the key became a request id")
 		}
 		// The prefix alone, and a mistyped key, are no secrets.
-		s.send(t, request{method: http.MethodPost, path: invoices, body: edit(least, "recipient_name",
+		s.send(t, request{method: http.MethodPost, path: invoicesPath, body: edit(least, "recipient_name",
 			`"qk_sandbox_ `+key[:len(key)-1]+`"`), token: key}).want(t, http.StatusCreated, "")
 		written := log.String()
 		if strings.Contains(written, key) || strings.Contains(written, key[20:]) {

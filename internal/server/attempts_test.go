@@ -3,14 +3,14 @@ package server_test
 import (
 	"fmt"
 	"net/http"
+	"quittance/client/api"
+	"quittance/internal/account"
+	"quittance/internal/ledger/identity"
+	"quittance/internal/service"
+	"quittance/test/accounttest"
 	"sync"
 	"sync/atomic"
 	"testing"
-
-	"quittance/client/api"
-	"quittance/internal/account"
-	"quittance/internal/service"
-	"quittance/test/accounttest"
 )
 
 const passwordAPI = "/api/v1/client/auth/password"
@@ -213,7 +213,7 @@ func TestPasswordResetPrevails(t *testing.T) {
 			t.Fatal("the changes ended before the reset")
 		}
 		resetBegun.Store(true)
-		if err := s.db.ResetPassword(t.Context(), c.id, c.user.ID, hash); err != nil {
+		if err := identity.ResetPassword(t.Context(), s.db, c.id, c.user.ID, hash); err != nil {
 			t.Fatal(err)
 		}
 		<-ended
@@ -226,7 +226,7 @@ func TestPasswordResetPrevails(t *testing.T) {
 		s.send(t, request{method: http.MethodPost, path: passwordAPI, token: token,
 			body: passwords(reset, newPassword)}).want(t, http.StatusUnauthorized, api.CodeUnauthenticated)
 		token = a.textAt(t, "/data/token")
-		s.send(t, request{method: http.MethodGet, path: invoices, token: token}).want(t, http.StatusOK, "")
+		s.send(t, request{method: http.MethodGet, path: invoicesPath, token: token}).want(t, http.StatusOK, "")
 		s.send(t, request{method: http.MethodPost, path: passwordAPI, token: token,
 			body: passwords(reset, "my own pass phrase")}).want(t, http.StatusOK, "")
 		wantRaw(t, s.login(t, c.email, "my own pass phrase", s.source()), "/data/password_change_required", "false")

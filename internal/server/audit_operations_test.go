@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
 )
 
 // auditOperations are the operations about the audit log.
@@ -50,14 +50,14 @@ var auditOperations = []operation{
 // entriesOf returns the acts in the audit log that have the request identifier of a response.
 func (s *system) entriesOf(t *testing.T, a response) (acts []string) {
 	t.Helper()
-	entries, err := s.db.Audit(t.Context(), store.AuditFilter{Limit: 200})
+	entries, err := s.db.Audit(t.Context(), base.AuditFilter{Limit: 200})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
 		if e.RequestID != "" && e.RequestID == a.header.Get("X-Request-Id") {
 			acts = append(acts, e.Act)
-			if e.Kind != store.ActorUser || e.Name == "" || e.Source == "" || e.Means != store.MeansAPI {
+			if e.Kind != base.ActorUser || e.Name == "" || e.Source == "" || e.Means != base.MeansAPI {
 				t.Errorf("%s: actor %+v", e.Act, e.Actor)
 			}
 		}

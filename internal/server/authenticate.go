@@ -9,46 +9,46 @@ import (
 	"strings"
 
 	"quittance/client/api"
+	"quittance/internal/ledger/base"
 	"quittance/internal/problem"
 	"quittance/internal/secret"
 	"quittance/internal/source"
-	"quittance/internal/store"
 )
 
 // authenticate returns the session of the caller. Its errors say what is wrong with the form of a credential, but not
 // why one that is well-formed is not accepted.
-func (s *Server) authenticate(ctx context.Context, c *call) (store.Session, error) {
+func (s *Server) authenticate(ctx context.Context, c *call) (base.Session, error) {
 	presented := bearer(c.request)
 	switch {
 	case !presented.presented:
-		return store.Session{}, unauthenticated(misplacedCredential(c.request))
+		return base.Session{}, unauthenticated(misplacedCredential(c.request))
 	case presented.mistyped:
-		return store.Session{}, unauthenticated(api.Fault{Rule: "api_key", Message: "The API key is incomplete or mistyped."})
+		return base.Session{}, unauthenticated(api.Fault{Rule: "api_key", Message: "The API key is incomplete or mistyped."})
 	case presented.environment != "" && presented.environment != s.Accounts.APIKeyEnvironment():
-		return store.Session{}, unauthenticated(api.Fault{Rule: "environment",
+		return base.Session{}, unauthenticated(api.Fault{Rule: "environment",
 			Message: fmt.Sprintf("This is a key for the environment %s, and this server accepts those for %s.",
 				presented.environment, s.Accounts.APIKeyEnvironment())})
 	}
 	lookUp := s.DB.Authenticate
 	if presented.environment != "" {
-		lookUp = func(ctx context.Context, digest [32]byte) (store.Session, error) {
+		lookUp = func(ctx context.Context, digest [32]byte) (base.Session, error) {
 			from, _ := source.ParseAddr(s.source(c.request))
 			return s.DB.AuthenticateAPIKey(ctx, digest, from)
 		}
 	}
 	session, err := c.ticket.authenticate(ctx, presented, lookUp)
-	if errors.Is(err, store.ErrNotFound) {
-		return store.Session{}, problem.For(api.CodeUnauthenticated)
+	if errors.Is(err, base.ErrNotFound) {
+		return base.Session{}, problem.For(api.CodeUnauthenticated)
 	}
-	if elsewhere, ok := errors.AsType[*store.SourceNetworkError](err); ok {
+	if elsewhere, ok := errors.AsType[*base.SourceNetworkError](err); ok {
 		s.Log.WarnContext(ctx, "an API key was used from a network that it is not accepted from",
 			"request_id", c.header.Get(api.HeaderRequestID), slog.Any("account", elsewhere.Account),
 			slog.Any("key", elsewhere.Key), "source", s.source(c.request))
-		return store.Session{}, problem.For(api.CodeForbidden).With(map[string]any{"source": []api.Fault{{
+		return base.Session{}, problem.For(api.CodeForbidden).With(map[string]any{"source": []api.Fault{{
 			Rule: "network", Message: "This API key is not accepted from the network of this request."}}})
 	}
 	if session.FactorRequired {
-		return store.Session{}, problem.For(api.CodeUnauthenticated) // a new login says what is missing
+		return base.Session{}, problem.For(api.CodeUnauthenticated) // a new login says what is missing
 	}
 	return session, err
 }

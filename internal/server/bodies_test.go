@@ -56,7 +56,7 @@ func bodyRows(route server.Route, op *operation) []row {
 		refusedFields("an odd key", `{"a b\n":1}`, `["a b\n"]`, "unknown_field"),
 	}
 	bodies, media := malformed, otherMedia
-	if route.Path != invoices { // the same code decodes the bodies of all routes
+	if route.Path != invoicesPath { // the same code decodes the bodies of all routes
 		bodies, media = malformed[:12], otherMedia[:4]
 	}
 	for _, body := range bodies {

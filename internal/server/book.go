@@ -8,34 +8,35 @@ import (
 	"quittance/client/api"
 	"quittance/internal/access"
 	"quittance/internal/invoice"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/problem"
-	"quittance/internal/store"
 	"quittance/internal/strictjson"
 	"quittance/internal/view"
 )
 
 // book is the operations of the customer book or the item catalogue: F are the fields that a request sets, and S is
 // what a response shows.
-type book[F store.BookFields, S any] struct {
+type book[F invoices.BookFields, S any] struct {
 	// parameter is the path parameter with the identifier of an entry.
 	parameter string
-	of        func(*store.Tenant) store.Book[F]
-	list      func(t view.Tenant, ctx context.Context, search string, page, perPage int) (view.Page[store.BookEntry[F]],
+	of        func(*base.Tenant) invoices.Book[F]
+	list      func(t view.Tenant, ctx context.Context, search string, page, perPage int) (view.Page[invoices.BookEntry[F]],
 		error)
-	show func(store.BookEntry[F]) S
+	show func(invoices.BookEntry[F]) S
 	// currency returns the currency of an entry, the only field with a rule that tags cannot express.
 	currency func(*F) *string
 	decoder  *strictjson.Decoder[F]
 }
 
 func customerBook() *book[api.CustomerFields, api.Customer] {
-	return &book[api.CustomerFields, api.Customer]{parameter: "customer_id", of: (*store.Tenant).Customers,
+	return &book[api.CustomerFields, api.Customer]{parameter: "customer_id", of: invoices.Customers,
 		list: view.Tenant.Customers, show: view.Customer, currency: func(c *api.CustomerFields) *string { return c.Currency },
 		decoder: strictjson.For[api.CustomerFields]()}
 }
 
 func itemCatalogue() *book[api.CatalogueItemFields, api.CatalogueItem] {
-	return &book[api.CatalogueItemFields, api.CatalogueItem]{parameter: "item_id", of: (*store.Tenant).Items,
+	return &book[api.CatalogueItemFields, api.CatalogueItem]{parameter: "item_id", of: invoices.Items,
 		list: view.Tenant.CatalogueItems, show: view.CatalogueItem,
 		currency: func(i *api.CatalogueItemFields) *string { return i.Currency },
 		decoder:  strictjson.For[api.CatalogueItemFields]()}
@@ -103,7 +104,7 @@ func (b *book[F, S]) listEntries(c *call, ctx context.Context) (int, api.List[S]
 }
 
 // respond returns the response for an entry and sets its entity tag.
-func (b *book[F, S]) respond(c *call, e store.BookEntry[F]) api.Data[S] {
+func (b *book[F, S]) respond(c *call, e invoices.BookEntry[F]) api.Data[S] {
 	c.header.Set("ETag", entityTag(e.Version))
 	return api.Data[S]{Data: b.show(e)}
 }
@@ -117,7 +118,7 @@ func (b *book[F, S]) create(c *call, ctx context.Context, fields F, faults api.F
 	if err := b.checked(&fields, faults); err != nil {
 		return 0, api.Data[S]{}, err
 	}
-	return perform(ctx, c, func(ctx context.Context, t *store.Tenant) (int, api.Data[S], error) {
+	return perform(ctx, c, func(ctx context.Context, t *base.Tenant) (int, api.Data[S], error) {
 		created, err := b.of(t).Create(ctx, fields)
 		if err != nil {
 			return 0, api.Data[S]{}, err
@@ -144,7 +145,7 @@ func (b *book[F, S]) patch(c *call, ctx context.Context) (int, api.Data[S], erro
 	if err != nil {
 		return 0, api.Data[S]{}, err
 	}
-	return perform(ctx, c, func(ctx context.Context, t *store.Tenant) (int, api.Data[S], error) {
+	return perform(ctx, c, func(ctx context.Context, t *base.Tenant) (int, api.Data[S], error) {
 		updated, err := b.of(t).Update(ctx, id, c.matches, func(current []byte) (F, error) {
 			fields, faults, err := b.decoder.Patch(current, c.body)
 			if err != nil {

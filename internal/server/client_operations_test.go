@@ -18,9 +18,9 @@ var accountOperations = []operation{
 		{name: "the token is revoked, others are valid", status: http.StatusOK,
 			check: func(t *testing.T, c *company, a response) {
 				wantRaw(t, a, "/data", `{"logged_out":true}`)
-				c.send(t, request{method: http.MethodGet, path: invoices, token: a.request.token}).want(t, http.StatusUnauthorized,
-					api.CodeUnauthenticated)
-				c.get(t, invoices).want(t, http.StatusOK, "")
+				c.send(t, request{method: http.MethodGet, path: invoicesPath, token: a.request.token}).want(t,
+					http.StatusUnauthorized, api.CodeUnauthenticated)
+				c.get(t, invoicesPath).want(t, http.StatusOK, "")
 			}},
 	}},
 	{route: "POST /api/v1/client/auth/password", alone: true, rows: passwordRows,
@@ -75,9 +75,9 @@ var passwordRows = []row{
 		prepare: func(t *testing.T, c *company, r *request) { r.header.Set("X-Test-Other-Token", c.token(t)) },
 		check: func(t *testing.T, c *company, a response) {
 			wantRaw(t, a, "/data", `{"password_changed":true}`)
-			c.send(t, request{method: http.MethodGet, path: invoices, token: a.request.header.Get("X-Test-Other-Token")}).want(t,
-				http.StatusUnauthorized, api.CodeUnauthenticated)
-			c.send(t, request{method: http.MethodGet, path: invoices, token: a.request.token}).want(t, http.StatusOK, "")
+			c.send(t, request{method: http.MethodGet, path: invoicesPath,
+				token: a.request.header.Get("X-Test-Other-Token")}).want(t, http.StatusUnauthorized, api.CodeUnauthenticated)
+			c.send(t, request{method: http.MethodGet, path: invoicesPath, token: a.request.token}).want(t, http.StatusOK, "")
 			login := func(password string) response {
 				return c.send(t, request{method: http.MethodPost, path: loginPath, body: credentials(c.email, password),
 					header: http.Header{"X-Forwarded-For": {c.source()}}})
@@ -116,7 +116,7 @@ var invoiceOperations = []operation{
 			wantRaw(t, a, "/data/complete", "true")
 			wantRaw(t, a, "/data/missing", "[]")
 			wantRaw(t, a, "/data/computed", `{"net":1000.00,"tax":50.00,"total":1050.00}`)
-			wantRaw(t, c.get(t, invoices), "/data", "[]") // nothing is stored
+			wantRaw(t, c.get(t, invoicesPath), "/data", "[]") // nothing is stored
 		}},
 		{name: "a draft with a wrong total", status: http.StatusOK,
 			prepare: func(_ *testing.T, _ *company, r *request) {
@@ -180,7 +180,7 @@ var invoiceOperations = []operation{
 // submitted submits an invoice and returns its path.
 func submitted(t *testing.T, c *company, recipient string) string {
 	t.Helper()
-	path := invoices + "/" + c.draft(t, c.numbered(recipient))
+	path := invoicesPath + "/" + c.draft(t, c.numbered(recipient))
 	if a := c.post(t, path+"/submit", ""); a.status != http.StatusOK && a.status != http.StatusAccepted {
 		t.Fatalf("submit answered %d %s", a.status, a.text)
 	}
@@ -241,28 +241,28 @@ var patchRows = []row{
 		}},
 	{name: "an invoice with a live credit note", status: http.StatusConflict, code: api.CodeInvoiceNotEditable,
 		prepare: func(t *testing.T, c *company, r *request) {
-			c.post(t, creditNotes, credit(r.path[len(invoices)+1:])).want(t, http.StatusCreated, "")
+			c.post(t, creditNotes, credit(r.path[len(invoicesPath)+1:])).want(t, http.StatusCreated, "")
 		}},
 }
 
 var deleteRows = []row{
 	{name: "a draft", status: http.StatusOK, check: func(t *testing.T, c *company, a response) {
-		wantRaw(t, a, "/data", fmt.Sprintf(`{"id":%q,"deleted":true}`, a.request.path[len(invoices)+1:]))
+		wantRaw(t, a, "/data", fmt.Sprintf(`{"id":%q,"deleted":true}`, a.request.path[len(invoicesPath)+1:]))
 		c.get(t, a.request.path).want(t, http.StatusNotFound, api.CodeNotFound)
 		c.send(t, request{method: http.MethodDelete, path: a.request.path, token: c.token(t)}).want(t, http.StatusNotFound,
 			api.CodeNotFound)
-		list := c.get(t, invoices)
+		list := c.get(t, invoicesPath)
 		wantRaw(t, list, "/data", "[]")
 		wantRaw(t, list, "/pagination/total", "0")
 	}},
 	{name: "the middle one of three", status: http.StatusOK,
 		prepare: func(t *testing.T, c *company, _ *request) { c.draft(t, complete); c.draft(t, least) },
 		check: func(t *testing.T, c *company, _ response) {
-			first, second := c.get(t, invoices+"?per_page=1"), c.get(t, invoices+"?per_page=1&page=2")
+			first, second := c.get(t, invoicesPath+"?per_page=1"), c.get(t, invoicesPath+"?per_page=1&page=2")
 			wantRaw(t, first, "/pagination/total", "2")
 			wantRaw(t, second, "/pagination/last_page", "2")
 			if first.textAt(t, "/data/0/id") == second.textAt(t, "/data/0/id") ||
-				c.get(t, invoices+"?per_page=1&page=3").raw(t, "/data") != "[]" {
+				c.get(t, invoicesPath+"?per_page=1&page=3").raw(t, "/data") != "[]" {
 				t.Errorf("%s\n%s", first.text, second.text)
 			}
 		}},
@@ -293,11 +293,11 @@ var deleteRows = []row{
 		}, check: stillThere},
 	{name: "an invoice with a live credit note", status: http.StatusConflict, code: api.CodeInvoiceNotEditable,
 		prepare: func(t *testing.T, c *company, r *request) {
-			c.post(t, creditNotes, credit(r.path[len(invoices)+1:])).want(t, http.StatusCreated, "")
+			c.post(t, creditNotes, credit(r.path[len(invoicesPath)+1:])).want(t, http.StatusCreated, "")
 		}, check: stillThere},
 	{name: "an invoice with a void credit note", status: http.StatusConflict, code: api.CodeInvoiceNotEditable,
 		prepare: func(t *testing.T, c *company, r *request) {
-			made := c.post(t, creditNotes, credit(r.path[len(invoices)+1:]))
+			made := c.post(t, creditNotes, credit(r.path[len(invoicesPath)+1:]))
 			c.post(t, creditNotes+"/"+made.textAt(t, "/data/id")+"/void", "").want(t, http.StatusOK, "")
 		}, check: stillThere},
 }

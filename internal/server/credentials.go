@@ -3,7 +3,7 @@ package server
 import (
 	"sync"
 
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
 )
 
 // cachedCredentials is the size of each of the two generations of the cache.
@@ -15,15 +15,15 @@ const cachedCredentials = 1 << 15
 type credentialCache struct {
 	mu sync.Mutex
 	// current holds the credentials seen since the last rotation, previous those of the generation before.
-	current, previous map[[32]byte]store.ID
+	current, previous map[[32]byte]base.ID
 }
 
 func newCredentialCache() *credentialCache {
-	return &credentialCache{current: map[[32]byte]store.ID{}}
+	return &credentialCache{current: map[[32]byte]base.ID{}}
 }
 
 // company returns the company of a credential that was accepted recently.
-func (c *credentialCache) company(digest [32]byte) (store.ID, bool) {
+func (c *credentialCache) company(digest [32]byte) (base.ID, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if company, ok := c.current[digest]; ok {
@@ -33,11 +33,11 @@ func (c *credentialCache) company(digest [32]byte) (store.ID, bool) {
 	return company, ok
 }
 
-func (c *credentialCache) add(digest [32]byte, company store.ID) {
+func (c *credentialCache) add(digest [32]byte, company base.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, ok := c.current[digest]; !ok && len(c.current) >= cachedCredentials {
-		c.previous, c.current = c.current, map[[32]byte]store.ID{}
+		c.previous, c.current = c.current, map[[32]byte]base.ID{}
 	}
 	c.current[digest] = company
 }

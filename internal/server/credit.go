@@ -10,8 +10,9 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/invoice"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/problem"
-	"quittance/internal/store"
 	"quittance/internal/strictjson"
 	"quittance/internal/view"
 )
@@ -22,22 +23,22 @@ func (c *call) createCreditNote(ctx context.Context, body api.CreditNoteRequest,
 	if body.InvoiceID == nil {
 		return 0, out, problem.For(api.CodeValidationFailed).In(faults)
 	}
-	invoiceID, err := store.ParseID(*body.InvoiceID)
+	invoiceID, err := base.ParseID(*body.InvoiceID)
 	if err != nil || invoiceID.IsZero() {
-		return 0, out, store.ErrNotFound
+		return 0, out, base.ErrNotFound
 	}
 	// An unknown invoice is reported before faults of the body, and all faults are reported together: those of the body,
 	// and those that only show beside the invoice.
-	build := func(draft *api.Draft, live []invoice.Credit) (store.NewCreditNote, error) {
+	build := func(draft *api.Draft, live []invoice.Credit) (invoices.NewCreditNote, error) {
 		credit, faults := invoice.RequestCredit(draft, live, &body, maps.Clone(faults))
 		if err := problem.For(api.CodeValidationFailed).In(faults); err != nil {
-			return store.NewCreditNote{}, err
+			return invoices.NewCreditNote{}, err
 		}
-		return store.NewCreditNote{Number: *body.CreditNoteNumber, IssueDate: *body.IssueDate, Reason: *body.Reason,
+		return invoices.NewCreditNote{Number: *body.CreditNoteNumber, IssueDate: *body.IssueDate, Reason: *body.Reason,
 			ReasonCode: body.ReasonCode, Credit: credit}, nil
 	}
-	return perform(ctx, c, func(ctx context.Context, t *store.Tenant) (int, api.Data[api.CreditNote], error) {
-		created, err := t.CreateCreditNote(ctx, invoiceID, build)
+	return perform(ctx, c, func(ctx context.Context, t *base.Tenant) (int, api.Data[api.CreditNote], error) {
+		created, err := invoices.CreateCreditNote(ctx, t, invoiceID, build)
 		if err != nil {
 			return 0, api.Data[api.CreditNote]{}, err
 		}
@@ -58,7 +59,7 @@ func (c *call) listCreditNotes(ctx context.Context) (int, api.List[api.CreditNot
 	if err != nil {
 		return 0, out, err
 	}
-	var found view.Page[store.CreditNoteRow]
+	var found view.Page[invoices.CreditNoteRow]
 	if known {
 		if found, err = view.Of(c.session.Tenant).CreditNotes(ctx, filter, page, perPage); err != nil {
 			return 0, out, err
@@ -71,11 +72,11 @@ func (c *call) listCreditNotes(ctx context.Context) (int, api.List[api.CreditNot
 }
 
 func (c *call) readCreditNote(ctx context.Context) (int, api.Data[api.CreditNote], error) {
-	return c.creditNote(ctx, (*store.Tenant).CreditNote)
+	return c.creditNote(ctx, invoices.FindCreditNote)
 }
 
 func (c *call) voidCreditNote(ctx context.Context) (int, api.Data[api.CreditNote], error) {
-	return c.creditNote(ctx, (*store.Tenant).VoidCreditNote)
+	return c.creditNote(ctx, invoices.VoidCreditNote)
 }
 
 func (c *call) submitCreditNote(ctx context.Context) (int, api.Data[api.CreditNote], error) {
@@ -105,14 +106,14 @@ func (c *call) listCreditNoteEvidence(ctx context.Context) (int, api.List[api.Ev
 }
 
 // creditNote calls do for the credit note that the path names, and responds with the result.
-func (c *call) creditNote(ctx context.Context, do func(*store.Tenant, context.Context, store.ID) (store.CreditNote,
+func (c *call) creditNote(ctx context.Context, do func(context.Context, *base.Tenant, base.ID) (invoices.CreditNote,
 	error)) (int, api.Data[api.CreditNote], error) {
 	id, err := c.id("credit_note_id")
 	if err != nil {
 		return 0, api.Data[api.CreditNote]{}, err
 	}
-	return perform(ctx, c, func(ctx context.Context, t *store.Tenant) (int, api.Data[api.CreditNote], error) {
-		n, err := do(t, ctx, id)
+	return perform(ctx, c, func(ctx context.Context, t *base.Tenant) (int, api.Data[api.CreditNote], error) {
+		n, err := do(ctx, t, id)
 		if err != nil {
 			return 0, api.Data[api.CreditNote]{}, err
 		}
@@ -121,7 +122,7 @@ func (c *call) creditNote(ctx context.Context, do func(*store.Tenant, context.Co
 }
 
 // creditNoteData returns the response for a credit note and sets its entity tag.
-func (c *call) creditNoteData(n store.CreditNote) api.Data[api.CreditNote] {
+func (c *call) creditNoteData(n invoices.CreditNote) api.Data[api.CreditNote] {
 	c.header.Set("ETag", entityTag(n.Version))
 	return api.Data[api.CreditNote]{Data: view.CreditNote(n)}
 }
@@ -130,17 +131,18 @@ func (c *call) creditNoteData(n store.CreditNote) api.Data[api.CreditNote] {
 var creditNoteDecoder = strictjson.For[api.CreditNoteChange]() //nolint:gochecknoglobals // a plan of a type, read only
 
 func (c *call) patchCreditNote(ctx context.Context) (int, api.Data[api.CreditNote], error) {
-	return c.creditNote(ctx, func(t *store.Tenant, ctx context.Context, id store.ID) (store.CreditNote, error) {
-		return t.UpdateCreditNote(ctx, id, c.matches, func(present api.CreditNoteChange) (api.CreditNoteChange, error) {
-			target, err := json.Marshal(present)
-			if err != nil {
-				return present, fmt.Errorf("credit note: %w", err)
-			}
-			changed, faults, err := creditNoteDecoder.Patch(target, c.body)
-			if err != nil {
-				return present, err
-			}
-			return changed, problem.For(api.CodeValidationFailed).In(faults)
-		})
+	return c.creditNote(ctx, func(ctx context.Context, t *base.Tenant, id base.ID) (invoices.CreditNote, error) {
+		return invoices.UpdateCreditNote(ctx, t, id, c.matches,
+			func(present api.CreditNoteChange) (api.CreditNoteChange, error) {
+				target, err := json.Marshal(present)
+				if err != nil {
+					return present, fmt.Errorf("credit note: %w", err)
+				}
+				changed, faults, err := creditNoteDecoder.Patch(target, c.body)
+				if err != nil {
+					return present, err
+				}
+				return changed, problem.For(api.CodeValidationFailed).In(faults)
+			})
 	})
 }

@@ -6,23 +6,23 @@ import (
 	"testing"
 
 	"quittance/client/api"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/secret"
 	"quittance/internal/service"
-	"quittance/internal/store"
 )
 
 // confirmCreditNotes records for the active connection that it submits credit notes.
 func (c *company) confirmCreditNotes(t testing.TB) {
 	t.Helper()
-	all, err := c.db.Connections(t.Context(), &c.id)
+	all, err := invoices.Connections(t.Context(), c.db, &c.id)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, connection := range all {
-		if connection.State != store.ConnectionActive || connection.CreditNotes != nil {
+		if connection.State != invoices.ConnectionActive || connection.CreditNotes != nil {
 			continue
 		}
-		if _, err := c.db.ConfirmCreditNotes(t.Context(), connection.ID, "C-1", "provider protocol"); err != nil {
+		if _, err := invoices.ConfirmCreditNotes(t.Context(), c.db, connection.ID, "C-1", "provider protocol"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -39,7 +39,7 @@ func creditNoteFor(t *testing.T, c *company, reason string) string {
 	t.Helper()
 	c.confirmCreditNotes(t)
 	invoice := c.draft(t, c.numbered(""))
-	c.post(t, invoices+"/"+invoice+"/submit", "").want(t, http.StatusOK, "")
+	c.post(t, invoicesPath+"/"+invoice+"/submit", "").want(t, http.StatusOK, "")
 	number := fmt.Sprintf("%q", "CN-"+invoice)
 	a := c.post(t, creditNotes, edit(edit(credit(invoice), "reason", fmt.Sprintf("%q", reason)),
 		"credit_note_number", number))
@@ -52,7 +52,7 @@ func submittedCreditNote(t *testing.T, c *company, scenario string) string {
 	t.Helper()
 	c.confirmCreditNotes(t)
 	invoice := c.draft(t, c.numbered(""))
-	c.post(t, invoices+"/"+invoice+"/submit", "").want(t, http.StatusOK, "")
+	c.post(t, invoicesPath+"/"+invoice+"/submit", "").want(t, http.StatusOK, "")
 	body := credit(invoice)
 	if scenario != "" {
 		body = edit(body, "reason", fmt.Sprintf("%q", scenario))
@@ -86,11 +86,11 @@ var submitCreditRows = []row{
 			t.Error("a repetition made another submission")
 		}
 		// The invoice has its own submission and its own history.
-		invoice := c.get(t, invoices+"/"+a.textAt(t, "/data/invoice_id"))
+		invoice := c.get(t, invoicesPath+"/"+a.textAt(t, "/data/invoice_id"))
 		if invoice.raw(t, "/data/submission/id") == a.raw(t, "/data/submission/id") {
 			t.Error("the invoice shows the submission of its credit note")
 		}
-		wantRaw(t, c.get(t, invoices+"/"+a.textAt(t, "/data/invoice_id")+"/submissions"), "/pagination/total", "1")
+		wantRaw(t, c.get(t, invoicesPath+"/"+a.textAt(t, "/data/invoice_id")+"/submissions"), "/pagination/total", "1")
 	}},
 	{name: "a rejection of the provider", status: http.StatusOK, prepare: creditOf("sandbox-rejected-validation"),
 		check: func(t *testing.T, c *company, a response) {
@@ -128,18 +128,18 @@ var submitCreditRows = []row{
 		prepare: func(t *testing.T, c *company, r *request) {
 			c.confirmCreditNotes(t)
 			path := submitted(t, c, "sandbox-rejected-validation")
-			a := c.post(t, creditNotes, credit(path[len(invoices)+1:]))
+			a := c.post(t, creditNotes, credit(path[len(invoicesPath)+1:]))
 			a.want(t, http.StatusCreated, "")
 			submitCredit(r, a.textAt(t, "/data/id"))
 		}},
 	{name: "something that the document format needs is missing", status: http.StatusUnprocessableEntity,
 		code: api.CodeInvoiceIncomplete, prepare: func(t *testing.T, c *company, _ *request) {
 			c.disconnect(t)
-			made, err := c.db.AddConnection(t.Context(), c.id,
-				store.NewConnection{Kind: "http", Environment: service.Sandbox, BaseURL: c.sandbox.Info.ProviderURL,
+			made, err := invoices.AddConnection(t.Context(), c.db, c.id,
+				invoices.NewConnection{Kind: "http", Environment: service.Sandbox, BaseURL: c.sandbox.Info.ProviderURL,
 					Format: "bis3", Credential: secret.New(c.sandbox.Info.ProviderCredential)})
 			if err == nil {
-				_, err = c.db.ActivateConnection(t.Context(), made.ID)
+				_, err = invoices.ActivateConnection(t.Context(), c.db, made.ID)
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -157,7 +157,7 @@ var submitCreditRows = []row{
 			first := submittedCreditNote(t, c, "")
 			r.header.Set("X-Test-First", first[len(creditNotes)+1:])
 			path := submitted(t, c, "")
-			a := c.post(t, creditNotes, credit(path[len(invoices)+1:]))
+			a := c.post(t, creditNotes, credit(path[len(invoicesPath)+1:]))
 			a.want(t, http.StatusCreated, "")
 			submitCredit(r, a.textAt(t, "/data/id"))
 		},
@@ -167,7 +167,7 @@ var submitCreditRows = []row{
 	{name: "the number of an invoice", status: http.StatusOK, prepare: func(t *testing.T, c *company, r *request) {
 		path := submitted(t, c, "")
 		number := c.get(t, path).raw(t, "/data/invoice_number")
-		a := c.post(t, creditNotes, edit(credit(path[len(invoices)+1:]), "credit_note_number", number))
+		a := c.post(t, creditNotes, edit(credit(path[len(invoicesPath)+1:]), "credit_note_number", number))
 		a.want(t, http.StatusCreated, "")
 		submitCredit(r, a.textAt(t, "/data/id"))
 	}},

@@ -24,11 +24,12 @@ func TestNumbersKeepTheirDigits(t *testing.T) {
 			"1e17": "100000000000000000",
 		} {
 			// As a number, and as a string with the number.
-			created := c.post(t, invoices, edit(edit(complete, "items[0].quantity", given), "items[0].vat_rate", `"`+given+`"`))
+			created := c.post(t, invoicesPath, edit(edit(complete, "items[0].quantity", given), "items[0].vat_rate",
+				`"`+given+`"`))
 			created.want(t, http.StatusCreated, "")
 			id := created.textAt(t, "/data/id")
-			list := c.get(t, invoices+"?per_page=1")
-			for _, read := range []response{created, c.get(t, invoices+"/"+id)} {
+			list := c.get(t, invoicesPath+"?per_page=1")
+			for _, read := range []response{created, c.get(t, invoicesPath+"/"+id)} {
 				wantRaw(t, read, "/data/items/0/quantity", want)
 				wantRaw(t, read, "/data/items/0/vat_rate", want)
 			}
@@ -36,17 +37,17 @@ func TestNumbersKeepTheirDigits(t *testing.T) {
 		}
 		for given, want := range map[string]string{"-1": "-1", "-1.50": "-1.50",
 			"-999999999999999999": "-999999999999999999"} {
-			created := c.post(t, invoices, edit(complete, "items[0].discount_amount", given))
+			created := c.post(t, invoicesPath, edit(complete, "items[0].discount_amount", given))
 			created.want(t, http.StatusCreated, "")
 			wantRaw(t, created, "/data/items/0/discount_amount", want)
 		}
 		for _, given := range []string{"1234567890123456789", "-1234567890123456789", "1.0000001", "0.0000000", "1e18",
 			"1e-7", "1e400", "-1e400", "1e-400", "123456789012345678.0", "0.1234567", "1e99999999999"} {
-			c.post(t, invoices, edit(complete, "items[0].quantity", given)).wantFaults(t, api.CodeValidationFailed,
+			c.post(t, invoicesPath, edit(complete, "items[0].quantity", given)).wantFaults(t, api.CodeValidationFailed,
 				map[string][]string{"items[0].quantity": {"decimal"}})
 		}
 		for _, given := range []string{`"NaN"`, `"Infinity"`, `""`, `"10,00"`, `{"value":1}`} {
-			c.post(t, invoices, edit(complete, "items[0].quantity", given)).wantFaults(t, api.CodeValidationFailed,
+			c.post(t, invoicesPath, edit(complete, "items[0].quantity", given)).wantFaults(t, api.CodeValidationFailed,
 				map[string][]string{"items[0].quantity": {"type"}})
 		}
 		wantSentNumbers(t, c)
@@ -56,7 +57,7 @@ func TestNumbersKeepTheirDigits(t *testing.T) {
 // wantSentNumbers checks the numbers of a document in the provider's ledger.
 func wantSentNumbers(t *testing.T, c *company) {
 	t.Helper()
-	a := c.post(t, invoices+"/"+c.draft(t, edit(complete, "items[0].quantity", `"10.000000"`))+"/submit", "")
+	a := c.post(t, invoicesPath+"/"+c.draft(t, edit(complete, "items[0].quantity", `"10.000000"`))+"/submit", "")
 	a.want(t, http.StatusOK, "")
 	body, found, err := c.sandbox.Provider.Ledger().Body(a.textAt(t, "/data/submission/id"))
 	if !found || err != nil {
@@ -96,7 +97,7 @@ func TestMinorUnits(t *testing.T) {
 			{"AED", "1e-3", false}, {"CLF", "1.2345", true}, {"CLF", "1.23456", false}, {"XAU", "1.123456", true},
 			{"XXX", "0.000001", true},
 		} {
-			a := c.post(t, invoices, edit(edit(complete, "currency", `"`+test.currency+`"`), "total_amount", test.total))
+			a := c.post(t, invoicesPath, edit(edit(complete, "currency", `"`+test.currency+`"`), "total_amount", test.total))
 			if !test.accepted {
 				a.wantFaults(t, api.CodeValidationFailed, map[string][]string{"total_amount": {"minor_unit"}})
 			} else if a.status != http.StatusCreated {

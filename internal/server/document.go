@@ -6,8 +6,9 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/document"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/problem"
-	"quittance/internal/store"
 	"quittance/internal/view"
 )
 
@@ -30,8 +31,8 @@ func (c *call) profile() (document.Profile, error) {
 }
 
 // reserveDocument checks that an invoice exists and reserves the memory that its document takes, and each of its lines.
-func (c *call) reserveDocument(ctx context.Context, invoice store.ID, lineBytes int) error {
-	extent, err := c.session.Tenant.InvoiceExtent(ctx, invoice)
+func (c *call) reserveDocument(ctx context.Context, invoice base.ID, lineBytes int) error {
+	extent, err := invoices.ReadExtent(ctx, c.session.Tenant, invoice)
 	if err != nil {
 		return err
 	}
@@ -71,7 +72,7 @@ func (c *call) outgoingCreditNote(ctx context.Context, lineBytes int) (view.Outg
 	if err != nil {
 		return view.Outgoing{}, err
 	}
-	note, err := c.session.Tenant.CreditNote(ctx, id)
+	note, err := invoices.FindCreditNote(ctx, c.session.Tenant, id)
 	if err != nil {
 		return view.Outgoing{}, err
 	}

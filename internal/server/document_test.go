@@ -6,9 +6,10 @@ import (
 	"testing"
 
 	"quittance/client/api"
+	"quittance/internal/ledger/identity"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/secret"
 	"quittance/internal/service"
-	"quittance/internal/store"
 )
 
 // documentRows are the cases of both documents; the company's profile is empty in the table of operations.
@@ -66,7 +67,7 @@ func emiratiProfile() api.Profile {
 
 func (c *company) setProfile(t *testing.T, profile api.Profile) {
 	t.Helper()
-	if err := c.db.SetProfile(t.Context(), c.id, profile); err != nil {
+	if err := identity.SetProfile(t.Context(), c.db, c.id, profile); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -87,7 +88,7 @@ func TestDocumentOfSubmittedInvoice(t *testing.T) {
 			!strings.Contains(after.text, "Sheikh Zayed Road 1") {
 			t.Errorf("the document has changed from %s to %s", before.text, after.text)
 		}
-		draft := invoices + "/" + c.draft(t, c.numbered(""))
+		draft := invoicesPath + "/" + c.draft(t, c.numbered(""))
 		if a := c.get(t, draft+"/document?profile=pint-ae"); !strings.Contains(a.text, "Elsewhere 2") {
 			t.Errorf("the document of a draft does not have the present profile: %s", a.text)
 		}
@@ -101,7 +102,7 @@ func TestDocumentOfSubmittedInvoice(t *testing.T) {
 func TestPreflightForProfile(t *testing.T) {
 	onFirst(t, nil, func(t *testing.T, s *system) {
 		c := s.company(t)
-		const path = invoices + "/preflight"
+		const path = invoicesPath + "/preflight"
 		body := c.numbered("")
 		wantRaw(t, c.post(t, path, body), "/data/missing", "[]")
 		a := c.post(t, path+"?profile=pint-ae", body)
@@ -141,12 +142,12 @@ func TestConnectionWithProfile(t *testing.T) {
 		c := s.company(t)
 		connection := c.connectIn(t, "pint-ae")
 		wantRaw(t, c.get(t, "/api/v1/client/account"), "/data/connection/profile", `"pint-ae"`)
-		path := invoices + "/" + c.draft(t, c.numbered(""))
-		for _, a := range []response{c.get(t, path), c.post(t, invoices+"/preflight", c.numbered(""))} {
+		path := invoicesPath + "/" + c.draft(t, c.numbered(""))
+		for _, a := range []response{c.get(t, path), c.post(t, invoicesPath+"/preflight", c.numbered(""))} {
 			wantRaw(t, a, "/data/complete", "false")
 			wantRaw(t, a, "/data/warnings/seller.legal_name/0/rule_id", `"ibr-006"`)
 		}
-		list := c.get(t, invoices)
+		list := c.get(t, invoicesPath)
 		wantRaw(t, list, "/data/0/complete", "false")
 		if count, whole := list.raw(t, "/data/0/missing"), c.get(t, path).raw(t, "/data/missing"); count != whole {
 			t.Errorf("missing is %s in the list, and %s in the invoice", count, whole)
@@ -157,14 +158,14 @@ func TestConnectionWithProfile(t *testing.T) {
 
 		c.setProfile(t, emiratiProfile())
 		wantRaw(t, c.get(t, path), "/data/complete", "true")
-		wantRaw(t, c.get(t, invoices), "/data/0/complete", "true")
+		wantRaw(t, c.get(t, invoicesPath), "/data/0/complete", "true")
 		before := c.get(t, path+"/document")
 		before.want(t, http.StatusOK, "")
 		c.post(t, path+"/submit", "").want(t, http.StatusOK, "")
 		moved := emiratiProfile()
 		moved.Street = new("Elsewhere 2")
 		c.setProfile(t, moved)
-		if _, err := c.db.DisableConnection(t.Context(), connection); err != nil {
+		if _, err := invoices.DisableConnection(t.Context(), c.db, connection); err != nil {
 			t.Fatal(err)
 		}
 		c.connectIn(t, "bis3")
@@ -182,20 +183,20 @@ func TestConnectionWithProfile(t *testing.T) {
 func TestUnsupportedDraft(t *testing.T) {
 	onFirst(t, nil, func(t *testing.T, s *system) {
 		c := s.company(t)
-		c.activate(t, store.NewConnection{Kind: "e-invoice-be", Environment: service.Sandbox,
+		c.activate(t, invoices.NewConnection{Kind: "e-invoice-be", Environment: service.Sandbox,
 			BaseURL: c.sandbox.Info.ProviderURL, Format: "bis3", Credential: secret.New("key")})
 		profile := emiratiProfile()
 		profile.TaxRegistrationNumber, profile.BuyerReference = new("AE135790246801003"), new("PO-7")
 		c.setProfile(t, profile)
 		body := c.numbered("")
-		path := invoices + "/" + c.draft(t, body)
-		for _, a := range []response{c.get(t, path), c.post(t, invoices+"/preflight", body)} {
+		path := invoicesPath + "/" + c.draft(t, body)
+		for _, a := range []response{c.get(t, path), c.post(t, invoicesPath+"/preflight", body)} {
 			wantRaw(t, a, "/data/complete", "false")
 			wantRaw(t, a, "/data/missing", `["currency"]`)
 			wantRaw(t, a, "/data/warnings/currency/0/rule", `"not_supported"`)
 		}
-		wantRaw(t, c.get(t, invoices), "/data/0/missing", `["currency"]`)
-		wantRaw(t, c.post(t, invoices+"/preflight?profile=pint-ae", body), "/data/warnings/currency", "")
+		wantRaw(t, c.get(t, invoicesPath), "/data/0/missing", `["currency"]`)
+		wantRaw(t, c.post(t, invoicesPath+"/preflight?profile=pint-ae", body), "/data/warnings/currency", "")
 		a := c.post(t, path+"/submit", "")
 		a.want(t, http.StatusUnprocessableEntity, api.CodeInvoiceIncomplete)
 		wantRaw(t, a, "/error/details/currency/0/rule", `"not_supported"`)

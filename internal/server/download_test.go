@@ -12,8 +12,10 @@ import (
 	"strings"
 	"testing"
 
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
+	"quittance/internal/ledger/incoming"
 	"quittance/internal/service"
-	"quittance/internal/store"
 	"quittance/internal/view"
 	"quittance/test/accounttest"
 	"quittance/test/kit"
@@ -64,14 +66,14 @@ func TestDownloadsAreUnchanged(t *testing.T) {
 
 // withIncoming creates a company with retained documents. It returns the e-mail address of its user, and the path of
 // each document in the console.
-func withIncoming(t *testing.T, db *store.DB, documents map[string][]byte) (email string, paths map[string]string) {
+func withIncoming(t *testing.T, db *base.DB, documents map[string][]byte) (email string, paths map[string]string) {
 	t.Helper()
 	hash, err := accounttest.Cheap().Hash(password)
 	if err != nil {
 		t.Fatal(err)
 	}
 	email = "reader@example.com"
-	made, err := db.CreateAccount(t.Context(), "Reader LLC", store.NewUser{Email: email, Name: "Reader",
+	made, err := identity.CreateAccount(t.Context(), db, "Reader LLC", identity.NewUser{Email: email, Name: "Reader",
 		PasswordHash: hash})
 	if err != nil {
 		t.Fatal(err)
@@ -81,9 +83,9 @@ func withIncoming(t *testing.T, db *store.DB, documents map[string][]byte) (emai
 		t.Fatal(err)
 	}
 	for id, body := range documents {
-		document := store.NewIncoming{ProviderDocumentID: id, MediaType: "application/xml", Metadata: []byte(`{}`),
+		document := incoming.NewIncoming{ProviderDocumentID: id, MediaType: "application/xml", Metadata: []byte(`{}`),
 			Body: body, Retained: true}
-		if err := tenant.SeedIncoming(t.Context(), []store.NewIncoming{document}); err != nil {
+		if err := incoming.Seed(t.Context(), tenant, []incoming.NewIncoming{document}); err != nil {
 			t.Fatal(err)
 		}
 	}

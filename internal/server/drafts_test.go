@@ -63,14 +63,14 @@ func TestDraftsSendNothing(t *testing.T) {
 		}
 		var last string
 		for n := range 200 {
-			last = send(http.MethodPost, invoices, c.numbered(""), http.StatusCreated).textAt(t, "/data/id")
-			read := send(http.MethodGet, invoices+"/"+last, "", http.StatusOK)
+			last = send(http.MethodPost, invoicesPath, c.numbered(""), http.StatusCreated).textAt(t, "/data/id")
+			read := send(http.MethodGet, invoicesPath+"/"+last, "", http.StatusOK)
 			wantRaw(t, read, "/data/submitted", "false")
 			wantRaw(t, read, "/data/submission", "null")
 			if n%20 == 0 {
-				send(http.MethodGet, invoices+"?per_page=100", "", http.StatusOK)
-				send(http.MethodPatch, invoices+"/"+last, `{"buyer_city":"Ajman"}`, http.StatusOK)
-				send(http.MethodPost, invoices+"/preflight", c.numbered(""), http.StatusOK)
+				send(http.MethodGet, invoicesPath+"?per_page=100", "", http.StatusOK)
+				send(http.MethodPatch, invoicesPath+"/"+last, `{"buyer_city":"Ajman"}`, http.StatusOK)
+				send(http.MethodPost, invoicesPath+"/preflight", c.numbered(""), http.StatusOK)
 				send(http.MethodPost, creditNotes, credit(last), http.StatusCreated)
 			}
 		}
@@ -81,7 +81,7 @@ func TestDraftsSendNothing(t *testing.T) {
 		if calls := s.sandbox.Receiver.Callbacks(); len(calls) != 0 {
 			t.Fatalf("drafts caused %d callbacks", len(calls))
 		}
-		a := send(http.MethodPost, invoices+"/"+c.draft(t, complete)+"/submit", "", http.StatusAccepted)
+		a := send(http.MethodPost, invoicesPath+"/"+c.draft(t, complete)+"/submit", "", http.StatusAccepted)
 		wantRaw(t, a, "/data/submission/outcome", `"unknown"`)
 		if wire.others.Load() == 0 {
 			t.Fatal("the submission did not reach the tripwire: it is not in the provider's place")

@@ -16,8 +16,11 @@ import (
 	"quittance/client/api"
 	"quittance/internal/access"
 	"quittance/internal/fairlimit"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/events"
+	"quittance/internal/ledger/identity"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/problem"
-	"quittance/internal/store"
 	"quittance/internal/strictjson"
 	"quittance/internal/tabular"
 	"quittance/internal/tracing"
@@ -28,7 +31,7 @@ type call struct {
 	*Server
 	request *http.Request
 	// session is that of the caller; zero on public routes.
-	session store.Session
+	session base.Session
 	// path holds the values of the route's {parameters}.
 	path map[string]string
 	// body is the parsed body and raw its bytes, if hasBody.
@@ -47,15 +50,15 @@ type call struct {
 
 // id returns a path parameter as an identifier. A text that is not an identifier is as unknown as another company's
 // identifier.
-func (c *call) id(name string) (store.ID, error) {
-	id, err := store.ParseID(c.path[name])
+func (c *call) id(name string) (base.ID, error) {
+	id, err := base.ParseID(c.path[name])
 	if err != nil || id.IsZero() { // the store binds no zero identifier
-		return store.ID{}, store.ErrNotFound
+		return base.ID{}, base.ErrNotFound
 	}
 	return id, nil
 }
 
-// checkExists returns [store.ErrNotFound] unless the resources that the path names exist.
+// checkExists returns [base.ErrNotFound] unless the resources that the path names exist.
 func (c *call) checkExists(ctx context.Context) error {
 	for name := range c.path {
 		id, err := c.id(name)
@@ -64,25 +67,25 @@ func (c *call) checkExists(ctx context.Context) error {
 		}
 		switch name {
 		case "invoice_id":
-			_, err = c.session.Tenant.Invoice(ctx, id)
+			_, err = invoices.Find(ctx, c.session.Tenant, id)
 		case "credit_note_id":
-			_, err = c.session.Tenant.CreditNote(ctx, id)
+			_, err = invoices.FindCreditNote(ctx, c.session.Tenant, id)
 		case "subscription_id":
-			_, err = c.session.Tenant.Subscription(ctx, id)
+			_, err = events.FindSubscription(ctx, c.session.Tenant, id)
 		case "delivery_id":
-			_, err = c.session.Tenant.Delivery(ctx, id)
+			_, err = events.FindDelivery(ctx, c.session.Tenant, id)
 		case "api_key_id":
-			_, err = c.session.Tenant.APIKey(ctx, id)
+			_, err = identity.FindAPIKey(ctx, c.session.Tenant, id)
 		case "user_id":
-			_, err = c.session.Tenant.User(ctx, id)
+			_, err = identity.FindUser(ctx, c.session.Tenant, id)
 		case "session_id":
-			_, err = c.session.Tenant.SessionRecord(ctx, c.session, id)
+			_, err = identity.FindSessionRecord(ctx, c.session.Tenant, c.session, id)
 		case "customer_id":
-			_, err = c.session.Tenant.Customers().Entry(ctx, id)
+			_, err = invoices.Customers(c.session.Tenant).Entry(ctx, id)
 		case "item_id":
-			_, err = c.session.Tenant.Items().Entry(ctx, id)
+			_, err = invoices.Items(c.session.Tenant).Entry(ctx, id)
 		case "invitation_id":
-			_, err = c.session.Tenant.Invitation(ctx, id)
+			_, err = identity.FindInvitation(ctx, c.session.Tenant, id)
 		}
 		if err != nil {
 			return err
@@ -167,7 +170,8 @@ func (s *Server) run(ctx context.Context, rt *route, c *call) (status int, body 
 	if err != nil {
 		return 0, nil, err
 	}
-	ctx = store.WithActor(ctx, c.session.Actor(store.MeansAPI, s.source(c.request), c.header.Get(api.HeaderRequestID)))
+	ctx = base.WithActor(ctx, identity.Actor(c.session, base.MeansAPI, s.source(c.request),
+		c.header.Get(api.HeaderRequestID)))
 	if rt.needs != access.Public {
 		limit, err := s.calls.Spend(c.session.Digest)
 		c.setLimitHeaders(limit)

@@ -8,7 +8,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/export"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
 	"quittance/internal/tabular"
 	"quittance/internal/view"
 )
@@ -94,7 +94,7 @@ func (c *call) creditNoteFilter() (filter view.CreditNoteFilter, known bool, err
 	if filter.IssueDates, err = readIssueDates(query); err != nil || !query.Has("invoice_id") {
 		return filter, true, err
 	}
-	id, err := store.ParseID(query.Get("invoice_id"))
+	id, err := base.ParseID(query.Get("invoice_id"))
 	filter.Invoice = &id
 	return filter, err == nil && !id.IsZero(), nil // no credit note credits an invoice that cannot exist
 }

@@ -12,7 +12,7 @@ import (
 
 	"quittance/internal/access"
 	"quittance/internal/export"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
 	"quittance/internal/tabular"
 )
 
@@ -37,7 +37,7 @@ func TestFailureEndsExport(t *testing.T) {
 	var log bytes.Buffer
 	serve := func(rows int, format tabular.Format) operation {
 		return operation{serve: func(ctx context.Context, _ *call) (int, any, error) {
-			file, err := exporter.Open(ctx, store.ID{1}, failing(rows), format)
+			file, err := exporter.Open(ctx, base.ID{1}, failing(rows), format)
 			return http.StatusOK, exportResponse{file}, err
 		}}
 	}

@@ -17,7 +17,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/invoice"
-	"quittance/internal/store"
+	"quittance/internal/ledger/incoming"
 	"quittance/test/kit"
 )
 
@@ -27,7 +27,7 @@ const exportedRows = 2
 // exportOperations are the operations that make files of lists. [TestExportsAreTheLists] compares the rows with those
 // of the lists.
 var exportOperations = []operation{
-	{route: "GET " + invoices + "/export", rows: slices.Concat([]row{
+	{route: "GET " + invoicesPath + "/export", rows: slices.Concat([]row{
 		{name: "a CSV file", status: http.StatusOK, prepare: func(t *testing.T, c *company, _ *request) { c.draft(t, least) },
 			check: wantExport("invoices.csv", 2)},
 		{name: "an XLSX file", status: http.StatusOK, prepare: exportAs("format=xlsx"),
@@ -75,7 +75,7 @@ var exportOperations = []operation{
 				}
 			}},
 	}, badFormats)},
-	{route: "GET " + incoming + "/export", rows: slices.Concat([]row{
+	{route: "GET " + incomingPath + "/export", rows: slices.Concat([]row{
 		{name: "an XLSX file", status: http.StatusOK, prepare: func(t *testing.T, c *company, r *request) {
 			anIncoming(t, c)
 			r.path += "?format=xlsx"
@@ -124,15 +124,15 @@ func (c *company) receive(t *testing.T, count int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var more []store.NewIncoming
+	var more []incoming.NewIncoming
 	for n := range count {
 		received := time.Date(2026, 3, 1, 9, 30, n, 0, time.UTC)
-		more = append(more, store.NewIncoming{ProviderDocumentID: fmt.Sprintf("=P-%d", n), InvoiceNumber: new("@S"),
+		more = append(more, incoming.NewIncoming{ProviderDocumentID: fmt.Sprintf("=P-%d", n), InvoiceNumber: new("@S"),
 			SupplierName: new("-\"Supplier\", " + fmt.Sprint(n)), IssueDate: new("2026-03-01"), Currency: new("AED"),
 			TotalAmount: new(api.MustDecimal("-10.50")), ReceivedAt: &received, Metadata: fmt.Appendf(nil, `{"n":%d}`, n),
 			MediaType: "application/xml", Body: fmt.Appendf(nil, "<a n='%d'/>", n), Retained: true})
 	}
-	if err := tenant.SeedIncoming(t.Context(), more); err != nil {
+	if err := incoming.Seed(t.Context(), tenant, more); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -264,10 +264,10 @@ func (c *company) exportedLists(t *testing.T) map[string]string {
 	credited := c.listed(t, creditNotes)[0]["invoice_id"].(string)
 	lists := map[string]string{}
 	for list, queries := range map[string][]string{
-		invoices: {"", "sort=total_amount", "sort=-recipient_name", "submitted=true", "submitted=false&sort=created_at",
+		invoicesPath: {"", "sort=total_amount", "sort=-recipient_name", "submitted=true", "submitted=false&sort=created_at",
 			"recipient_name=plain", "receiver_state=nothing"},
-		creditNotes: {"", "invoice_id=" + credited, "invoice_id=x"},
-		incoming:    {""},
+		creditNotes:  {"", "invoice_id=" + credited, "invoice_id=x"},
+		incomingPath: {""},
 	} {
 		for _, query := range queries {
 			lists[list+"/export?"+query] = strings.TrimSuffix(list+"?"+query, "?")
@@ -320,7 +320,7 @@ func TestExportsAreTheLists(t *testing.T) {
 				})
 			}
 		}
-		if lines := readExport(t, s.company(t).get(t, invoices+"/export")); len(lines) != 1 {
+		if lines := readExport(t, s.company(t).get(t, invoicesPath+"/export")); len(lines) != 1 {
 			t.Errorf("the export of a new company has %d rows", len(lines)-1)
 		}
 	})
@@ -334,7 +334,7 @@ func TestExportedItemsAreTheDrafts(t *testing.T) {
 		c.draft(t, edit(least, "items",
 			`[{"name":"a","quantity":1.50,"net_unit_price":1},{"name":"b","quantity":2,"net_unit_price":0.000001}]`))
 		for _, format := range []string{"csv", "xlsx"} {
-			lines := readExport(t, c.get(t, invoices+"/export?rows=items&sort=created_at&format="+format))
+			lines := readExport(t, c.get(t, invoicesPath+"/export?rows=items&sort=created_at&format="+format))
 			var got, want []map[string]any
 			for _, line := range lines[1:] {
 				row := map[string]any{}
@@ -345,9 +345,9 @@ func TestExportedItemsAreTheDrafts(t *testing.T) {
 				}
 				got = append(got, row)
 			}
-			for _, entry := range c.listed(t, invoices+"?sort=created_at") {
+			for _, entry := range c.listed(t, invoicesPath+"?sort=created_at") {
 				var read struct{ Data api.Draft }
-				if err := json.Unmarshal([]byte(c.get(t, invoices+"/"+entry["id"].(string)).text), &read); err != nil {
+				if err := json.Unmarshal([]byte(c.get(t, invoicesPath+"/"+entry["id"].(string)).text), &read); err != nil {
 					t.Fatal(err)
 				}
 				for _, item := range read.Data.Items {
@@ -386,7 +386,7 @@ func fieldsOf(t *testing.T, part any) map[string]any {
 // TestExportedStates compares the columns of a state with the names of the dimensions, of which none may be forgotten.
 func TestExportedStates(t *testing.T) {
 	onFirst(t, nil, func(t *testing.T, s *system) {
-		header := readExport(t, s.company(t).get(t, invoices+"/export"))[0]
+		header := readExport(t, s.company(t).get(t, invoicesPath+"/export"))[0]
 		for _, dimension := range invoice.Dimensions {
 			at := slices.Index(header, string(dimension))
 			if at < 0 || !slices.Equal(header[at:at+3], []string{string(dimension), string(dimension) + "_final",

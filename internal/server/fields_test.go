@@ -168,7 +168,7 @@ func TestFieldsAreAccepted(t *testing.T) {
 			if f.rules != "" {
 				continue
 			}
-			if a := s.send(t, request{method: http.MethodPost, path: invoices, body: edit(complete, f.path, f.value),
+			if a := s.send(t, request{method: http.MethodPost, path: invoicesPath, body: edit(complete, f.path, f.value),
 				token: token}); a.status != http.StatusCreated {
 				t.Errorf("%s = %.80s was refused: %s", f.path, f.value, a.text)
 			}
@@ -187,7 +187,7 @@ func TestFieldRules(t *testing.T) {
 		}
 		for _, f := range fieldFaults() {
 			if f.rules != "" {
-				wantRules(t, send(invoices, edit(complete, f.path, f.value)), f)
+				wantRules(t, send(invoicesPath, edit(complete, f.path, f.value)), f)
 			}
 		}
 		for _, f := range []fault{
@@ -262,18 +262,18 @@ func TestAllFaultsAreReportedAtOnce(t *testing.T) {
 			}
 			want[at] = []string{f.rules}
 		}
-		c.post(t, invoices, body).wantFaults(t, api.CodeValidationFailed, want)
+		c.post(t, invoicesPath, body).wantFaults(t, api.CodeValidationFailed, want)
 
 		want["currency"] = []string{"currency"} // without a valid currency, total_amount has no known minor unit
 		withoutUnit := maps.Clone(want)
 		delete(withoutUnit, "total_amount")
-		c.post(t, invoices, edit(body, "currency", `"XXXX"`)).wantFaults(t, api.CodeValidationFailed, withoutUnit)
+		c.post(t, invoicesPath, edit(body, "currency", `"XXXX"`)).wantFaults(t, api.CodeValidationFailed, withoutUnit)
 
 		var many []string
 		for n := range 600 {
 			many = append(many, fmt.Sprintf(`"k%d":0`, n))
 		}
-		a := c.post(t, invoices, "{"+strings.Join(many, ",")+"}")
+		a := c.post(t, invoicesPath, "{"+strings.Join(many, ",")+"}")
 		a.want(t, http.StatusUnprocessableEntity, api.CodeValidationFailed)
 		wantRaw(t, a, "/error/details/k499/0/rule", `"unknown_field"`)
 		wantRaw(t, a, "/error/details/k500", "")

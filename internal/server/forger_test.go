@@ -16,14 +16,15 @@ import (
 
 	"quittance/internal/access"
 	"quittance/internal/account"
+	"quittance/internal/ledger/identity"
+	"quittance/internal/ledger/proof"
 	"quittance/internal/purchase"
 	"quittance/internal/secret"
 	"quittance/internal/service"
-	"quittance/internal/store"
 	"quittance/internal/submission"
 	"quittance/test/accounttest"
 	"quittance/test/kit"
-	"quittance/test/storetest"
+	"quittance/test/ledgertest"
 )
 
 const (
@@ -33,7 +34,7 @@ const (
 
 // forger has a database that a real server serves: he can write everything in it, and has no key.
 type forger struct {
-	*storetest.Store
+	*ledgertest.Store
 	api, operators string
 	conn           *sql.Conn
 	hasher         *account.Hasher
@@ -49,7 +50,7 @@ func newForger(t *testing.T, engine string) *forger {
 	keys, err := secret.Generate()
 	kit.Must(t, err)
 	f := &forger{ids: map[string]string{}, tokens: map[string]string{}, hasher: account.NewHasher(2, accounttest.Cheap())}
-	f.Store = storetest.OpenDatabase(t, storetest.Database(t, engine), keys)
+	f.Store = ledgertest.OpenDatabase(t, ledgertest.Database(t, engine), keys)
 	f.Options.Now = nil // the server has the real clock
 	f.DB = f.Again(t)
 	running := serveService(t, io.Discard, func(c *service.Config) {
@@ -76,7 +77,7 @@ func newForger(t *testing.T, engine string) *forger {
 	f.tokens["forged key"] = text.Reveal()
 	f.operator(t, "op")
 	f.operator(t, "disabled-op")
-	kit.Must(t, second(f.DisableOperator(t.Context(), "disabled-op@owner.example")))
+	kit.Must(t, second(identity.DisableOperator(t.Context(), f.Store.DB, "disabled-op@owner.example")))
 	return f
 }
 
@@ -100,13 +101,13 @@ func (f *forger) hash(t *testing.T, password string) string {
 func (f *forger) company(t *testing.T, name string) {
 	t.Helper()
 	ctx := t.Context()
-	made, err := f.CreateAccount(ctx, "Company "+name,
-		store.NewUser{Email: "owner@" + name + ".example", PasswordHash: f.hash(t, rightPassword)})
+	made, err := identity.CreateAccount(ctx, f.Store.DB, "Company "+name,
+		identity.NewUser{Email: "owner@" + name + ".example", PasswordHash: f.hash(t, rightPassword)})
 	kit.Must(t, err)
 	f.ids["account "+name] = f.literal(made.ID[:])
 	tenant, err := f.Tenant(ctx, made.ID)
 	kit.Must(t, err)
-	key := tenant.Key()
+	key := tenant.ID()
 	f.ids["tenant "+name] = f.literal(key[:])
 	owner, err := f.UserByEmail(ctx, "owner@"+name+".example")
 	kit.Must(t, err)
@@ -114,24 +115,26 @@ func (f *forger) company(t *testing.T, name string) {
 	f.tokens["owner "+name] = f.logIn(t, "owner@"+name+".example", rightPassword)
 	for _, role := range []access.Role{access.Viewer, access.Accountant} {
 		email := string(role) + "@" + name + ".example"
-		id, err := f.AddUser(ctx, made.ID, store.NewUser{Email: email, Role: role, PasswordHash: f.hash(t, rightPassword)})
+		id, err := identity.AddUser(ctx, f.Store.DB, made.ID, identity.NewUser{Email: email, Role: role,
+			PasswordHash: f.hash(t, rightPassword)})
 		kit.Must(t, err)
 		f.ids[string(role)+" "+name] = f.literal(id[:])
 		f.tokens[string(role)+" "+name] = f.logIn(t, email, rightPassword)
 	}
 	disabled, err := f.UserByEmail(ctx, "accountant@"+name+".example")
 	kit.Must(t, err)
-	kit.Must(t, f.DisableUser(ctx, made.ID, disabled.ID, false))
+	kit.Must(t, identity.DisableUser(ctx, f.Store.DB, made.ID, disabled.ID, false))
 	f.tokens["ended "+name] = f.logIn(t, "owner@"+name+".example", rightPassword)
-	kit.Must(t, f.RevokeToken(ctx, secret.Digest(secret.New(f.tokens["ended "+name]))))
+	kit.Must(t, identity.RevokeToken(ctx, f.Store.DB, secret.Digest(secret.New(f.tokens["ended "+name]))))
 	for _, use := range []string{"key", "revoked key"} {
 		text, err := secret.NewAPIKey(secret.APIKeySandbox, rand.Reader)
 		kit.Must(t, err)
-		k, err := tenant.CreateAPIKey(ctx, store.NewAPIKey{Key: text, Name: use, Scopes: []access.Scope{access.ScopeRead}})
+		k, err := identity.CreateAPIKey(ctx, tenant, identity.NewAPIKey{Key: text, Name: use,
+			Scopes: []access.Scope{access.ScopeRead}})
 		kit.Must(t, err)
 		f.ids[use+" "+name], f.tokens[use+" "+name] = f.literal(k.ID[:]), text.Reveal()
 		if use == "revoked key" {
-			kit.Must(t, second(tenant.RevokeAPIKey(ctx, k.ID)))
+			kit.Must(t, second(identity.RevokeAPIKey(ctx, tenant, k.ID)))
 		}
 	}
 }
@@ -140,14 +143,14 @@ func (f *forger) company(t *testing.T, name string) {
 func (f *forger) operator(t *testing.T, name string) {
 	t.Helper()
 	ctx, email := t.Context(), name+"@owner.example"
-	link := store.Enrolment{Digest: secret.Digest(secret.New("link of " + name)), ExpiresAt: time.Now().Add(time.Hour)}
-	kit.Must(t, second(f.AddOperator(ctx, email, link)))
-	o, err := f.EnrolOperator(ctx, link.Digest, store.OperatorFactors{PasswordHash: f.hash(t, rightPassword),
-		TOTP: secret.New("SHARED"), Step: 1})
+	link := identity.Enrolment{Digest: secret.Digest(secret.New("link of " + name)), ExpiresAt: time.Now().Add(time.Hour)}
+	kit.Must(t, second(identity.AddOperator(ctx, f.Store.DB, email, link)))
+	o, err := identity.EnrolOperator(ctx, f.Store.DB, link.Digest, identity.OperatorFactors{PasswordHash: f.hash(t,
+		rightPassword), TOTP: secret.New("SHARED"), Step: 1})
 	kit.Must(t, err)
 	f.ids[name] = f.literal(o.ID[:])
 	f.tokens[name] = "session of " + name
-	kit.Must(t, f.BeginOperatorSession(ctx, o, store.OperatorProof{Step: 2},
+	kit.Must(t, identity.BeginOperatorSession(ctx, f.Store.DB, o, identity.OperatorProof{Step: 2},
 		secret.OperatorSessionDigest(secret.New(f.tokens[name])), time.Now().Add(time.Hour)))
 }
 
@@ -315,8 +318,8 @@ func (f *forger) acts(t *testing.T, probe string) bool {
 // named returns the faults of a verification about who may act.
 func (f *forger) named(t *testing.T) (faults []string) {
 	t.Helper()
-	found, err := f.VerifyEvidence(t.Context(), store.Replay{Response: submission.Replay, Purchase: purchase.Reread,
-		Sent: submission.ReadSubmitted})
+	found, err := proof.Verify(t.Context(), f.Store.DB, proof.Replay{Response: submission.Replay,
+		Purchase: purchase.Reread, Sent: submission.ReadSubmitted})
 	kit.Must(t, err)
 	for _, fault := range found.Faults {
 		faults = append(faults, fault.Error())
@@ -327,7 +330,7 @@ func (f *forger) named(t *testing.T) (faults []string) {
 // TestForgedRowsDoNotAct checks that a row that somebody without the keys has written, changed or exchanged does not
 // act at a server, and that a verification names it.
 func TestForgedRowsDoNotAct(t *testing.T) {
-	storetest.EachEngine(t, func(t *testing.T, engine string) {
+	ledgertest.EachEngine(t, func(t *testing.T, engine string) {
 		f := newForger(t, engine)
 		for _, probe := range []string{"bearer owner a", "bearer owner b", "bearer viewer a", "bearer key a",
 			"login owner@a.example:" + rightPassword, "operator op"} {

@@ -22,14 +22,15 @@ func FuzzBody(f *testing.F) {
 	s := start(f, "sqlite", nil)
 	c := s.company(f)
 	token := c.token(f)
-	draft := invoices + "/" + c.draft(f, complete)
+	draft := invoicesPath + "/" + c.draft(f, complete)
 	f.Fuzz(func(t *testing.T, body []byte) {
-		for _, path := range []string{invoices, invoices + "/preflight", creditNotes, subscriptions, draft + "/submit"} {
+		for _, path := range []string{invoicesPath, invoicesPath + "/preflight", creditNotes, subscriptions, draft +
+			"/submit"} {
 			a := s.send(t, request{method: http.MethodPost, path: path, token: token, body: string(body)})
 			if a.status >= http.StatusInternalServerError {
 				t.Fatalf("%s answered %d to %q: %s", path, a.status, body, a.text)
 			}
-			if path == invoices && a.status == http.StatusCreated {
+			if path == invoicesPath && a.status == http.StatusCreated {
 				if read := s.send(t, request{method: http.MethodGet, path: path + "/" + a.textAt(t, "/data/id"),
 					token: token}); read.text != a.text {
 					t.Errorf("created %s\nread    %s", a.text, read.text)
@@ -57,7 +58,8 @@ func FuzzQuery(f *testing.F) {
 		if strings.ContainsFunc(query, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '#' }) {
 			return // these characters end a query
 		}
-		for _, path := range []string{invoices, "/api/v1/webhooks/events", deliveries, subscriptions, creditNotes, incoming} {
+		for _, path := range []string{invoicesPath, "/api/v1/webhooks/events", deliveries, subscriptions, creditNotes,
+			incomingPath} {
 			a := s.send(t, request{method: http.MethodGet, path: path + "?" + query, token: token})
 			if a.status != http.StatusOK && a.status != http.StatusBadRequest {
 				t.Fatalf("%s?%q answered %d: %s", path, query, a.status, a.text)

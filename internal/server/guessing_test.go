@@ -10,9 +10,10 @@ import (
 	"time"
 
 	"quittance/client/api"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
 	"quittance/internal/secret"
 	"quittance/internal/service"
-	"quittance/internal/store"
 )
 
 // guessing is a configuration in which a test chooses the sources of its requests, and the limits of logins are far
@@ -36,8 +37,8 @@ func (c *company) resetFrom(t testing.TB, source, chosen string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.db.SendPasswordReset(t.Context(), c.user,
-		store.NewReset{Secret: code, Digest: secret.ResetDigest(code)}); err != nil {
+	if err := identity.SendPasswordReset(t.Context(), c.db, c.user,
+		identity.NewReset{Secret: code, Digest: secret.ResetDigest(code)}); err != nil {
 		t.Fatal(err)
 	}
 	got, err := c.try(t.Context(), request{method: http.MethodPost, path: "/reset/password",
@@ -68,7 +69,7 @@ func (c *company) wrongCodes(t testing.TB, most int, given string, source func(n
 func TestMailboxIsNoSecondFactor(t *testing.T) {
 	onEngines(t, guessing, func(t *testing.T, s *system) {
 		c := s.company(t)
-		if err := s.db.RecordMailer(t.Context(), true); err != nil {
+		if err := identity.RecordMailer(t.Context(), s.db, true); err != nil {
 			t.Fatal(err)
 		}
 		source := func(n int) string { return fmt.Sprintf("203.0.113.%d", n%4+1) }
@@ -94,7 +95,7 @@ func TestMailboxIsNoSecondFactor(t *testing.T) {
 func TestCodesADay(t *testing.T) {
 	onEngines(t, guessing, func(t *testing.T, s *system) {
 		c := s.company(t)
-		if err := s.db.RecordMailer(t.Context(), true); err != nil {
+		if err := identity.RecordMailer(t.Context(), s.db, true); err != nil {
 			t.Fatal(err)
 		}
 		app := c.enrolled(t)
@@ -112,11 +113,11 @@ func TestCodesADay(t *testing.T) {
 		c.logInFrom(t, stranger(0), password, app.recovery[1]).want(t, http.StatusTooManyRequests, api.CodeRateLimited)
 		c.logInFrom(t, home, password, app.recovery[1]).want(t, http.StatusOK, "")
 
-		acts, err := s.db.Audit(t.Context(), store.AuditFilter{Account: &c.id, Act: "user.wrong-code", Limit: 100})
+		acts, err := s.db.Audit(t.Context(), base.AuditFilter{Account: &c.id, Act: "user.wrong-code", Limit: 100})
 		if err != nil || len(acts) != 8 || acts[7].Name != c.email || acts[7].Source == "" {
 			t.Errorf("%d entries, %v: want the first and the last attempt of each hour", len(acts), err)
 		}
-		if told := c.mailsOf(t, store.MailWrongCodes); told != 1 {
+		if told := c.mailsOf(t, identity.MailWrongCodes); told != 1 {
 			t.Errorf("%d mails", told)
 		}
 		known := 0
@@ -133,10 +134,10 @@ func TestCodesADay(t *testing.T) {
 }
 
 // mailsOf claims the due mails of the company and returns how many are of a kind.
-func (c *company) mailsOf(t testing.TB, kind store.MailKind) (found int) {
+func (c *company) mailsOf(t testing.TB, kind identity.MailKind) (found int) {
 	t.Helper()
-	for from := (store.ScanCursor{}); ; {
-		step, err := c.db.DueMailQueues(t.Context(), from)
+	for from := (base.ScanCursor{}); ; {
+		step, err := identity.DueMailQueues(t.Context(), c.db, from)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -144,7 +145,7 @@ func (c *company) mailsOf(t testing.TB, kind store.MailKind) (found int) {
 			if due.Company() != c.id {
 				continue
 			}
-			leases, err := due.ClaimMails(t.Context(), 1000, time.Hour)
+			leases, err := identity.ClaimMails(t.Context(), due, 1000, time.Hour)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -17,10 +17,10 @@ import (
 	"quittance/client/api"
 	"quittance/internal/access"
 	"quittance/internal/account"
+	"quittance/internal/ledger/events"
 	"quittance/internal/problem"
 	"quittance/internal/secret"
 	"quittance/internal/source"
-	"quittance/internal/store"
 )
 
 // ServeHTTP responds to one request and writes its line into the log.
@@ -192,7 +192,7 @@ func errorBody(p *problem.Problem, public account.PublicURL) api.ErrorBody {
 // asJSON are the options of all responses: times are written in RFC 3339 with microseconds.
 var asJSON = json.JoinOptions( //nolint:gochecknoglobals // constant options
 	json.WithMarshalers(json.MarshalToFunc(func(encoder *jsontext.Encoder, at time.Time) error {
-		return encoder.WriteToken(jsontext.String(at.UTC().Format(store.TimestampLayout)))
+		return encoder.WriteToken(jsontext.String(at.UTC().Format(events.TimestampLayout)))
 	})),
 	json.Deterministic(true),
 	jsontext.AllowDuplicateNames(true), // the types have no duplicate names, so that the encoder need not track them

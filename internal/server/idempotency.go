@@ -9,7 +9,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"quittance/client/api"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/invoices"
 )
 
 // The headers of an idempotent call (IETF draft-ietf-httpapi-idempotency-key-header).
@@ -46,7 +47,7 @@ type idempotency struct {
 	key         string
 	fingerprint [32]byte
 	// replayed is the stored response of an earlier call; nil if this call performs the operation.
-	replayed *store.IdempotentResponse
+	replayed *invoices.IdempotentResponse
 }
 
 // serveIdempotent serves an operation under an idempotency key. A stored response is sent again before any other work.
@@ -62,7 +63,8 @@ func (c *call) serveIdempotent(ctx context.Context, rt *route, key string) (stat
 		fmt.Fprintf(hash, "%d:%s", len(part), part)
 	}
 	c.idempotency = &idempotency{key: key, fingerprint: [32]byte(hash.Sum(nil))}
-	if c.idempotency.replayed, err = c.session.Tenant.IdempotentResponse(ctx, key, c.idempotency.fingerprint); err != nil {
+	if c.idempotency.replayed, err = invoices.FindIdempotentResponse(ctx, c.session.Tenant, key,
+		c.idempotency.fingerprint); err != nil {
 		return 0, nil, err
 	}
 	if c.idempotency.replayed == nil {
@@ -85,22 +87,22 @@ func (c *call) serveIdempotent(ctx context.Context, rt *route, key string) (stat
 // idempotency key, the effect and the stored response are one transaction: do gets a tenant whose operations join the
 // transaction, and must write only through it. If another call with the same key has finished meanwhile, do is not
 // called, and the stored response replaces the result of perform.
-func perform[Out any](ctx context.Context, c *call, do func(ctx context.Context, t *store.Tenant) (status int, out Out,
+func perform[Out any](ctx context.Context, c *call, do func(ctx context.Context, t *base.Tenant) (status int, out Out,
 	err error)) (status int, out Out, err error) {
 	if c.idempotency == nil {
 		return do(ctx, c.session.Tenant)
 	}
-	reply, replayed, err := c.session.Tenant.Idempotent(ctx, c.idempotency.key, c.idempotency.fingerprint,
+	reply, replayed, err := invoices.Idempotent(ctx, c.session.Tenant, c.idempotency.key, c.idempotency.fingerprint,
 		c.IdempotencyTTL,
-		func(ctx context.Context, t *store.Tenant) (store.IdempotentResponse, error) {
+		func(ctx context.Context, t *base.Tenant) (invoices.IdempotentResponse, error) {
 			if status, out, err = do(ctx, t); err != nil {
-				return store.IdempotentResponse{}, err
+				return invoices.IdempotentResponse{}, err
 			}
 			text, err := json.Marshal(storable(out), asJSON)
 			if err != nil {
-				return store.IdempotentResponse{}, fmt.Errorf("encode the response: %w", err)
+				return invoices.IdempotentResponse{}, fmt.Errorf("encode the response: %w", err)
 			}
-			return store.IdempotentResponse{Status: status, EntityTag: c.header.Get("ETag"), Body: text}, nil
+			return invoices.IdempotentResponse{Status: status, EntityTag: c.header.Get("ETag"), Body: text}, nil
 		})
 	if err != nil {
 		var zero Out

@@ -8,7 +8,8 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/invoices"
 )
 
 // TestIdempotencyKeysDoNotBlock checks that, while a write of another company is in progress, calls with an idempotency
@@ -27,7 +28,7 @@ func TestIdempotencyKeysDoNotBlock(t *testing.T) {
 			}
 			return a
 		}
-		first := send(invoices, "first", least)
+		first := send(invoicesPath, "first", least)
 		first.want(t, http.StatusCreated, "")
 		tenant, err := s.db.Tenant(t.Context(), other.id)
 		if err != nil {
@@ -37,25 +38,26 @@ func TestIdempotencyKeysDoNotBlock(t *testing.T) {
 		release := sync.OnceFunc(func() { close(held) })
 		t.Cleanup(release)
 		go func() {
-			_, _, err := tenant.Idempotent(context.WithoutCancel(t.Context()), "held", [32]byte{}, time.Hour,
-				func(context.Context, *store.Tenant) (store.IdempotentResponse, error) {
+			_, _, err := invoices.Idempotent(context.WithoutCancel(t.Context()), tenant, "held", [32]byte{}, time.Hour,
+				func(context.Context, *base.Tenant) (invoices.IdempotentResponse, error) {
 					close(holding)
 					<-held
-					return store.IdempotentResponse{Status: http.StatusOK, Body: []byte("{}")}, nil
+					return invoices.IdempotentResponse{Status: http.StatusOK, Body: []byte("{}")}, nil
 				})
 			ended <- err
 		}()
 		<-holding
-		send(invoices, "refused", `{"invoice_number":7}`).want(t, http.StatusUnprocessableEntity, api.CodeValidationFailed)
-		s.send(t, request{method: http.MethodPost, path: invoices + "/preflight", body: least, token: token}).want(t,
+		send(invoicesPath, "refused", `{"invoice_number":7}`).want(t, http.StatusUnprocessableEntity,
+			api.CodeValidationFailed)
+		s.send(t, request{method: http.MethodPost, path: invoicesPath + "/preflight", body: least, token: token}).want(t,
 			http.StatusOK, "")
-		send(invoices, "first", least+" ").want(t, http.StatusConflict, api.CodeIdempotencyKeyReused)
-		if again := send(invoices, "first", least); again.header.Get("Idempotency-Replayed") != "true" ||
+		send(invoicesPath, "first", least+" ").want(t, http.StatusConflict, api.CodeIdempotencyKeyReused)
+		if again := send(invoicesPath, "first", least); again.header.Get("Idempotency-Replayed") != "true" ||
 			again.text != first.text {
 			t.Errorf("the repetition returned %s, the first call %s", again.text, first.text)
 		}
 		waiting := make(chan response, 1)
-		go func() { waiting <- send(invoices, "second", least) }()
+		go func() { waiting <- send(invoicesPath, "second", least) }()
 		release()
 		if err := <-ended; err != nil {
 			t.Error(err)

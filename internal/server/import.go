@@ -6,8 +6,9 @@ import (
 	"reflect"
 
 	"quittance/client/api"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/problem"
-	"quittance/internal/store"
 	"quittance/internal/tabular"
 	"quittance/internal/view"
 )
@@ -47,7 +48,7 @@ func (c *call) importInvoices(ctx context.Context) (int, api.Data[api.Import], e
 		return 0, out, err
 	}
 	if dry == "true" {
-		return perform(ctx, c, func(context.Context, *store.Tenant) (int, api.Data[api.Import], error) {
+		return perform(ctx, c, func(context.Context, *base.Tenant) (int, api.Data[api.Import], error) {
 			return http.StatusOK, out, nil
 		})
 	}
@@ -55,8 +56,8 @@ func (c *call) importInvoices(ctx context.Context) (int, api.Data[api.Import], e
 		return 0, api.Data[api.Import]{}, err
 	}
 	drafts := file.Payloads()
-	return perform(ctx, c, func(ctx context.Context, t *store.Tenant) (int, api.Data[api.Import], error) {
-		imported, err := t.ImportDrafts(ctx, drafts, file.Source(store.UploadKey{}))
+	return perform(ctx, c, func(ctx context.Context, t *base.Tenant) (int, api.Data[api.Import], error) {
+		imported, err := invoices.Import(ctx, t, drafts, file.Source(invoices.UploadKey{}))
 		if err != nil {
 			return 0, api.Data[api.Import]{}, err
 		}

@@ -25,10 +25,10 @@ var importOperations = []operation{
 				wantRaw(t, a, "/data/rows", "3")
 				wantRaw(t, a, "/data/totals", `[{"currency":"AED","drafts":2,"total_amount":31.50}]`)
 				wantRaw(t, a, "/data/invoices/1/invoice_number", `"IMP-2"`)
-				list := c.get(t, invoices)
+				list := c.get(t, invoicesPath)
 				wantRaw(t, list, "/pagination/total", "2")
 				wantRaw(t, list, "/data/1/item_count", "2")
-				wantRaw(t, c.get(t, invoices+"/"+a.textAt(t, "/data/invoices/0/id")), "/data/items/1/name", `"two"`)
+				wantRaw(t, c.get(t, invoicesPath+"/"+a.textAt(t, "/data/invoices/0/id")), "/data/items/1/name", `"two"`)
 				acts := c.get(t, "/api/v1/client/audit?act=draft")
 				wantRaw(t, acts, "/pagination/total", "3")
 			}},
@@ -42,7 +42,7 @@ var importOperations = []operation{
 					wantRaw(t, a, "/data/incomplete", "2")
 					wantRaw(t, a, "/data/used_numbers", "1")
 					wantRaw(t, a, "/data/invoices", "[]")
-					wantRaw(t, c.get(t, invoices), "/pagination/total", "1")
+					wantRaw(t, c.get(t, invoicesPath), "/pagination/total", "1")
 				}},
 			{name: "a dry run of a file with faults", status: http.StatusOK,
 				prepare: func(_ *testing.T, _ *company, r *request) {
@@ -58,7 +58,7 @@ var importOperations = []operation{
 				prepare: func(_ *testing.T, _ *company, r *request) { r.body = strings.Replace(r.body, "AED", "DHS", 1) },
 				check: func(t *testing.T, c *company, a response) {
 					a.wantFaults(t, api.CodeValidationFailed, map[string][]string{"rows[2].currency": {"currency"}})
-					c.post(t, invoices, edit(least, "currency", `"DHS"`)).wantFaults(t, api.CodeValidationFailed,
+					c.post(t, invoicesPath, edit(least, "currency", `"DHS"`)).wantFaults(t, api.CodeValidationFailed,
 						map[string][]string{"currency": {"currency"}})
 				}},
 			{name: "a file with faults", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed,
@@ -70,7 +70,7 @@ var importOperations = []operation{
 						"rows[3].quantity": {"type"}, "rows[5].issue_date": {"date"}})
 					wantRaw(t, a, "/error/details/rows[5].issue_date/0/message",
 						`"must be a real date, YYYY-MM-DD; the cell has \"2026-02-30\""`)
-					wantRaw(t, c.get(t, invoices), "/data", "[]")
+					wantRaw(t, c.get(t, invoicesPath), "/data", "[]")
 				}},
 			{name: "a file that is none", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed,
 				prepare: func(_ *testing.T, _ *company, r *request) { r.body = "PK\x03\x04 and more" },
@@ -88,7 +88,7 @@ var importOperations = []operation{
 				},
 				check: func(t *testing.T, c *company, a response) {
 					wantRaw(t, a, "/data/drafts", "2")
-					wantRaw(t, c.get(t, invoices+"/"+a.textAt(t, "/data/invoices/1/id")), "/data/issue_date", `"2026-03-02"`)
+					wantRaw(t, c.get(t, invoicesPath+"/"+a.textAt(t, "/data/invoices/1/id")), "/data/issue_date", `"2026-03-02"`)
 				}},
 			badPage("dry_run=yes"),
 		}},

@@ -7,7 +7,8 @@ import (
 	"strconv"
 
 	"quittance/client/api"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/incoming"
 	"quittance/internal/view"
 )
 
@@ -50,7 +51,7 @@ func (c *call) readIncoming(ctx context.Context) (int, api.Data[api.IncomingInvo
 	if err != nil {
 		return 0, out, err
 	}
-	found, err := c.session.Tenant.IncomingInvoice(ctx, id)
+	found, err := incoming.Find(ctx, c.session.Tenant, id)
 	if err != nil {
 		return 0, out, err
 	}
@@ -85,7 +86,7 @@ func (c *call) listRevisions(ctx context.Context) (int, api.List[api.IncomingRev
 }
 
 // revision returns the revision that the path names, without its document, and the size of that.
-func (c *call) revision(ctx context.Context) (found store.Revision, size int64, err error) {
+func (c *call) revision(ctx context.Context) (found incoming.Revision, size int64, err error) {
 	id, err := c.id("incoming_invoice_id")
 	if err != nil {
 		return found, 0, err
@@ -93,9 +94,9 @@ func (c *call) revision(ctx context.Context) (found store.Revision, size int64, 
 	text := c.path["revision"]
 	number, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || strconv.FormatInt(number, 10) != text { // each revision has one spelling
-		return found, 0, store.ErrNotFound
+		return found, 0, base.ErrNotFound
 	}
-	return c.session.Tenant.RevisionSize(ctx, id, number)
+	return incoming.RevisionSize(ctx, c.session.Tenant, id, number)
 }
 
 func (c *call) readDocument(ctx context.Context) (int, retainedResponse, error) {
@@ -108,7 +109,7 @@ func (c *call) readDocument(ctx context.Context) (int, retainedResponse, error) 
 		Withheld: r.Withheld}, size: size}
 	if r.Retained && !r.Withheld {
 		out.read = func(ctx context.Context, offset int64, size int) ([]byte, error) {
-			return tenant.RevisionChunk(ctx, r.Incoming, r.Revision, offset, size)
+			return incoming.RevisionChunk(ctx, tenant, r.Incoming, r.Revision, offset, size)
 		}
 	}
 	return http.StatusOK, out, nil
@@ -132,7 +133,7 @@ func (c *call) incomingPDF(ctx context.Context) (int, fileResponse, error) {
 	if err != nil {
 		return 0, fileResponse{}, err
 	}
-	found, err := c.session.Tenant.IncomingInvoice(ctx, id)
+	found, err := incoming.Find(ctx, c.session.Tenant, id)
 	if err != nil {
 		return 0, fileResponse{}, err
 	}
@@ -148,7 +149,7 @@ func (c *call) revisionPDF(ctx context.Context) (int, fileResponse, error) {
 	return c.printRevision(ctx, &r)
 }
 
-func (c *call) printRevision(ctx context.Context, r *store.Revision) (int, fileResponse, error) {
+func (c *call) printRevision(ctx context.Context, r *incoming.Revision) (int, fileResponse, error) {
 	if err := c.reserveResponse(view.DocumentBytes(r)); err != nil {
 		return 0, fileResponse{}, err
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"quittance/client/api"
-	"quittance/internal/store"
+	"quittance/internal/ledger/incoming"
 )
 
 // ublInvoice returns a UBL invoice with some content.
@@ -18,7 +18,7 @@ func ublInvoice(content string) string {
 }
 
 // seedIncoming retains documents for a company and returns the path of the only e-invoice that they are revisions of.
-func seedIncoming(t *testing.T, s *system, c *company, documents ...store.NewIncoming) (path string) {
+func seedIncoming(t *testing.T, s *system, c *company, documents ...incoming.NewIncoming) (path string) {
 	t.Helper()
 	tenant, err := s.db.Tenant(t.Context(), c.id)
 	if err != nil {
@@ -26,16 +26,16 @@ func seedIncoming(t *testing.T, s *system, c *company, documents ...store.NewInc
 	}
 	for n := range documents {
 		documents[n].ProviderDocumentID, documents[n].Metadata = "P", []byte(fmt.Sprintf(`{"n":%d}`, n))
-		if err := tenant.SeedIncoming(t.Context(), documents[n:n+1]); err != nil {
+		if err := incoming.Seed(t.Context(), tenant, documents[n:n+1]); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return incoming + "/" + anIncoming(t, c)["incoming_invoice_id"]
+	return incomingPath + "/" + anIncoming(t, c)["incoming_invoice_id"]
 }
 
 // retained returns a retained document.
-func retained(body string) store.NewIncoming {
-	return store.NewIncoming{MediaType: "application/xml", Body: []byte(body), Retained: true}
+func retained(body string) incoming.NewIncoming {
+	return incoming.NewIncoming{MediaType: "application/xml", Body: []byte(body), Retained: true}
 }
 
 // TestParsedDocument checks what is said about the document of the latest revision: its content, why it cannot be read,
@@ -44,7 +44,7 @@ func TestParsedDocument(t *testing.T) {
 	onFirst(t, nil, func(t *testing.T, s *system) {
 		large := sha256.Sum256([]byte("large"))
 		for name, test := range map[string]struct {
-			document    store.NewIncoming
+			document    incoming.NewIncoming
 			number, why string
 		}{
 			"an invoice":      {retained(ublInvoice("<cbc:ID>A &amp; B</cbc:ID>")), `"A & B"`, ""},
@@ -54,9 +54,9 @@ func TestParsedDocument(t *testing.T) {
 			"an entity": {retained("<!DOCTYPE x [<!ENTITY e SYSTEM 'file:///etc/passwd'>]>" + ublInvoice("&e;")), "",
 				`"unsafe"`},
 			"too deep": {retained(ublInvoice(strings.Repeat("<x>", 99) + strings.Repeat("</x>", 99))), "", `"limit"`},
-			"withheld": {store.NewIncoming{Body: []byte(ublInvoice("<cbc:ID>1</cbc:ID>")), Retained: true,
+			"withheld": {incoming.NewIncoming{Body: []byte(ublInvoice("<cbc:ID>1</cbc:ID>")), Retained: true,
 				Withheld: true}, "", ""},
-			"not retained": {store.NewIncoming{SHA256: &large, Size: new(int64(20 << 20))}, "", ""},
+			"not retained": {incoming.NewIncoming{SHA256: &large, Size: new(int64(20 << 20))}, "", ""},
 		} {
 			t.Run(name, func(t *testing.T) {
 				c := s.company(t)
@@ -73,7 +73,7 @@ func TestParsedDocument(t *testing.T) {
 				} else {
 					wantRaw(t, a, "/data/parse_error", "null")
 				}
-				for _, list := range []string{incoming, path + "/revisions"} {
+				for _, list := range []string{incomingPath, path + "/revisions"} {
 					if listed := c.get(t, list); listed.status != http.StatusOK || strings.Contains(listed.text, "parse") {
 						t.Errorf("%s: %s", list, listed.text)
 					}
@@ -134,7 +134,7 @@ func TestAttachments(t *testing.T) {
 			`<cac:AdditionalDocumentReference><cac:Attachment><cac:ExternalReference><cbc:URI>https://example.com/x</cbc:URI></cac:ExternalReference></cac:Attachment></cac:AdditionalDocumentReference>`
 		c := s.company(t)
 		path := seedIncoming(t, s, c, retained(ublInvoice(content)), retained(ublInvoice("<cbc:ID>2</cbc:ID>")),
-			retained("not XML"), store.NewIncoming{Body: []byte(ublInvoice(content)), Retained: true, Withheld: true})
+			retained("not XML"), incoming.NewIncoming{Body: []byte(ublInvoice(content)), Retained: true, Withheld: true})
 		for n, test := range cases {
 			a := c.get(t, fmt.Sprintf("%s/revisions/1/attachments/%d", path, n+1))
 			if a.status != http.StatusOK || a.text != "<b>hello</b>" || a.header.Get("Content-Type") != test.wantType ||

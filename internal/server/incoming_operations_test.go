@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	incoming = "/api/v1/client/incoming-invoices"
+	incomingPath = "/api/v1/client/incoming-invoices"
 	// incomingDocument is a UBL invoice whose figures disagree, with a file.
 	incomingDocument = `<Invoice xmlns="urn:oasis:names:specification:ubl:schema:xsd:Invoice-2" xmlns:cac="urn:oasis:names:specification:ubl:schema:xsd:CommonAggregateComponents-2" ` +
 		`xmlns:cbc="urn:oasis:names:specification:ubl:schema:xsd:CommonBasicComponents-2"><cbc:ID>SUP-1</cbc:ID><cbc:DocumentCurrencyCode>AED</cbc:DocumentCurrencyCode>` +
@@ -41,7 +41,7 @@ func anIncoming(t *testing.T, c *company) map[string]string {
 	t.Helper()
 	ids := map[string]string{"revision": "1"}
 	kit.Until(t, "an incoming e-invoice", func() bool {
-		a := c.get(t, incoming)
+		a := c.get(t, incomingPath)
 		if a.raw(t, "/data/0") == "" {
 			return false
 		}
@@ -70,7 +70,7 @@ var incomingOperations = []operation{
 				wantRaw(t, a, "/data/0/provider_document_id", `"P-1"`)
 				wantRaw(t, a, "/data/0/total_amount", "10.50")
 				wantRaw(t, a, "/data/0/revision", "1")
-				wantRaw(t, c.company(t).get(t, incoming), "/data", "[]") // it has no connection
+				wantRaw(t, c.company(t).get(t, incomingPath), "/data", "[]") // it has no connection
 			}},
 		{name: "of the dates", status: http.StatusOK,
 			prepare: func(t *testing.T, c *company, r *request) {
@@ -81,7 +81,7 @@ var incomingOperations = []operation{
 				wantRaw(t, a, "/data/0/provider_document_id", `"P-1"`)
 				for _, query := range []string{"?issue_date_from=2026-03-02", "?issue_date_to=2026-02-28",
 					"?updated_since=2999-01-01T00:00:00Z"} {
-					wantRaw(t, c.get(t, incoming+query), "/pagination",
+					wantRaw(t, c.get(t, incomingPath+query), "/pagination",
 						`{"current_page":1,"per_page":25,"last_page":1,"has_more":false,"total":0}`)
 				}
 			}},

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"quittance/client/api"
+	"quittance/internal/ledger/incoming"
 	"quittance/internal/service"
-	"quittance/internal/store"
 	"quittance/sandbox/fakeprovider"
 	"quittance/test/kit"
 )
@@ -61,7 +61,7 @@ func TestIncoming(t *testing.T) {
 		s.sandbox.Receiver.Trust(subscribed.textAt(t, "/data/secret"))
 
 		s.controlPurchase(t, "P-9", "<Invoice>first</Invoice>")
-		path := incoming + "/" + anIncoming(t, c)["incoming_invoice_id"]
+		path := incomingPath + "/" + anIncoming(t, c)["incoming_invoice_id"]
 		first := c.get(t, path)
 		for pointer, want := range map[string]string{"/data/provider_document_id": `"P-9"`, "/data/revision": "1",
 			"/data/document_type": `"invoice"`, "/data/invoice_number": `"SUP-P-9"`, "/data/supplier_name": `"Söhne & Co"`,
@@ -98,7 +98,7 @@ func TestIncoming(t *testing.T) {
 			if err := json.Unmarshal([]byte(callbacks[0].Body), &body); err != nil {
 				t.Fatal(err)
 			}
-			want := api.IncomingPayload{IncomingInvoiceID: strings.TrimPrefix(path, incoming+"/"), Revision: revision,
+			want := api.IncomingPayload{IncomingInvoiceID: strings.TrimPrefix(path, incomingPath+"/"), Revision: revision,
 				ProviderDocumentID: "P-9", SHA256: strings.Trim(c.get(t,
 					fmt.Sprintf("%s/revisions/%d/document", path, revision)).raw(t, "/data/sha256"), `"`)}
 			if len(callbacks) != 1 || callbacks[0].Verified == nil || body.Payload != want ||
@@ -122,7 +122,7 @@ func TestIncomingWithoutBody(t *testing.T) {
 			t.Fatal(err)
 		}
 		large := sha256.Sum256([]byte("large"))
-		if err := tenant.SeedIncoming(t.Context(), []store.NewIncoming{
+		if err := incoming.Seed(t.Context(), tenant, []incoming.NewIncoming{
 			{ProviderDocumentID: "a", DocumentType: new("invoice"), MediaType: "text/xml", Metadata: []byte(`{"id":"a"}`),
 				Body: []byte("echo"), Retained: true, Withheld: true},
 			{ProviderDocumentID: "a", DocumentType: new("invoice"), MediaType: "text/xml", Metadata: []byte(`{"id":"a"}`),
@@ -131,7 +131,7 @@ func TestIncomingWithoutBody(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		path := incoming + "/" + anIncoming(t, c)["incoming_invoice_id"]
+		path := incomingPath + "/" + anIncoming(t, c)["incoming_invoice_id"]
 		for n, want := range []string{
 			`{"media_type":"text/xml","sha256":` + digestOf("echo") + `,"body_base64":null,"withheld":true}`,
 			`{"media_type":"text/xml","sha256":` + digestOf("large") + `,"body_base64":null,"withheld":false}`,

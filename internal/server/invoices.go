@@ -11,8 +11,9 @@ import (
 	"quittance/client/api"
 	"quittance/internal/document"
 	"quittance/internal/invoice"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/problem"
-	"quittance/internal/store"
 	"quittance/internal/strictjson"
 	"quittance/internal/submission"
 	"quittance/internal/view"
@@ -23,8 +24,8 @@ func (c *call) createInvoice(ctx context.Context, draft api.Draft,
 	if err := checkDraft(&draft, faults); err != nil {
 		return 0, api.Data[api.Invoice]{}, err
 	}
-	return perform(ctx, c, func(ctx context.Context, t *store.Tenant) (int, api.Data[api.Invoice], error) {
-		created, err := t.CreateInvoice(ctx, &draft)
+	return perform(ctx, c, func(ctx context.Context, t *base.Tenant) (int, api.Data[api.Invoice], error) {
+		created, err := invoices.Create(ctx, t, &draft)
 		if err != nil {
 			return 0, api.Data[api.Invoice]{}, err
 		}
@@ -42,7 +43,7 @@ func (c *call) preflight(ctx context.Context, draft api.Draft,
 		return 0, api.Data[api.Preflight]{}, err
 	}
 	warnings := invoice.Warnings(&draft, &c.session.Account.Profile)
-	holder, err := c.session.Tenant.NumberHolder(ctx, *draft.InvoiceNumber)
+	holder, err := invoices.NumberHolder(ctx, c.session.Tenant, *draft.InvoiceNumber)
 	if err != nil {
 		return 0, api.Data[api.Preflight]{}, err
 	}
@@ -63,7 +64,7 @@ func (c *call) preflight(ctx context.Context, draft api.Draft,
 	}
 	out.Data.Complete = len(out.Data.Missing) == 0
 	// A preflight has no effect: with an idempotency key, only the response is stored.
-	return perform(ctx, c, func(context.Context, *store.Tenant) (int, api.Data[api.Preflight], error) {
+	return perform(ctx, c, func(context.Context, *base.Tenant) (int, api.Data[api.Preflight], error) {
 		return http.StatusOK, out, nil
 	})
 }
@@ -87,7 +88,7 @@ func checkDraft(draft *api.Draft, faults api.Faults) error {
 }
 
 // invoice returns the response for an invoice and sets its entity tag.
-func (c *call) invoice(i store.Invoice) api.Data[api.Invoice] {
+func (c *call) invoice(i invoices.Invoice) api.Data[api.Invoice] {
 	c.header.Set("ETag", entityTag(i.Version))
 	return api.Data[api.Invoice]{Data: view.Invoice(i, c.seller())}
 }
@@ -100,7 +101,7 @@ func (c *call) readInvoice(ctx context.Context) (int, api.Data[api.Invoice], err
 	if err != nil {
 		return 0, api.Data[api.Invoice]{}, err
 	}
-	found, err := c.session.Tenant.InvoiceWithin(ctx, id,
+	found, err := invoices.FindWithin(ctx, c.session.Tenant, id,
 		func(bytes int) error { return c.reserveResponse(decodedFactor * bytes) })
 	if err != nil {
 		return 0, api.Data[api.Invoice]{}, err
@@ -121,7 +122,7 @@ func (c *call) submit(ctx context.Context) (int, api.Data[api.Invoice], error) {
 }
 
 // submitStatus returns the status of the response to a submit with this result.
-func submitStatus(s *store.Submission) int {
+func submitStatus(s *invoices.Submission) int {
 	if s == nil || s.Outcome == api.OutcomeUnknown || s.Outcome == api.OutcomeInProgress {
 		return http.StatusAccepted // the outcome is not known
 	}
@@ -139,13 +140,13 @@ func (c *call) patchInvoice(ctx context.Context) (int, api.Data[api.Invoice], er
 		return 0, out, err
 	}
 	// Apply the patch before the transaction locks anything, and again in the transaction if the draft has changed since.
-	before, err := c.session.Tenant.DraftText(ctx, id)
+	before, err := invoices.DraftText(ctx, c.session.Tenant, id)
 	if err != nil {
 		return 0, out, err
 	}
 	patched, invalid := c.applyPatch(before)
-	return perform(ctx, c, func(ctx context.Context, t *store.Tenant) (int, api.Data[api.Invoice], error) {
-		updated, err := t.UpdateInvoice(ctx, id, c.matches, func(current []byte) (api.Draft, error) {
+	return perform(ctx, c, func(ctx context.Context, t *base.Tenant) (int, api.Data[api.Invoice], error) {
+		updated, err := invoices.Update(ctx, t, id, c.matches, func(current []byte) (api.Draft, error) {
 			if bytes.Equal(current, before) {
 				return patched, invalid
 			}
@@ -173,7 +174,7 @@ func (c *call) deleteInvoice(ctx context.Context) (int, api.Data[api.Deleted], e
 	if err != nil {
 		return 0, out, err
 	}
-	if err := c.session.Tenant.DeleteInvoice(ctx, id, c.matches); err != nil {
+	if err := invoices.Delete(ctx, c.session.Tenant, id, c.matches); err != nil {
 		return 0, out, err
 	}
 	out.Data = api.Deleted{ID: id.String(), Deleted: true}
@@ -201,7 +202,7 @@ const historyPerPage = maxPerPage
 
 // history returns the history of what the path parameter names, and the page of it that the query names.
 func (c *call) history(parameter string,
-	of func(store.ID) view.History) (history view.History, page, perPage int, err error) {
+	of func(base.ID) view.History) (history view.History, page, perPage int, err error) {
 	if page, perPage, err = c.page(historyPerPage); err != nil {
 		return history, 0, 0, err
 	}
@@ -261,7 +262,7 @@ func (c *call) readEvidence(ctx context.Context) (int, retainedResponse, error) 
 		return 0, retainedResponse{}, err
 	}
 	tenant := c.session.Tenant
-	e, size, err := tenant.EvidenceSize(ctx, id)
+	e, size, err := invoices.EvidenceSize(ctx, tenant, id)
 	if err != nil {
 		return 0, retainedResponse{}, err
 	}
@@ -269,7 +270,7 @@ func (c *call) readEvidence(ctx context.Context) (int, retainedResponse, error) 
 		Withheld: e.Withheld}, size: size}
 	if !e.Withheld {
 		out.read = func(ctx context.Context, offset int64, size int) ([]byte, error) {
-			return tenant.EvidenceChunk(ctx, id, offset, size)
+			return invoices.EvidenceChunk(ctx, tenant, id, offset, size)
 		}
 	}
 	return http.StatusOK, out, nil

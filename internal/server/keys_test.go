@@ -52,7 +52,7 @@ func keyRows(route server.Route) []row {
 		{name: "key of another company", status: route.Status, prepare: func(t *testing.T, c *company, r *request) {
 			other := c.connected(t)
 			r.header.Set("Idempotency-Key", "k-"+c.source())
-			other.send(t, request{method: http.MethodPost, path: invoices, body: least, token: other.token(t),
+			other.send(t, request{method: http.MethodPost, path: invoicesPath, body: least, token: other.token(t),
 				header: http.Header{"Idempotency-Key": r.header["Idempotency-Key"]}}).
 				want(t, http.StatusCreated, "")
 		}, check: func(t *testing.T, _ *company, a response) {

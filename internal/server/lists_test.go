@@ -58,15 +58,15 @@ func TestListEntriesMatchInvoices(t *testing.T) {
 				`{"name":"x","quantity":1,"net_unit_price":1}]`)} {
 			ids = append(ids, c.draft(t, body))
 		}
-		c.post(t, invoices+"/"+ids[1]+"/submit", "").want(t, http.StatusOK, "")
+		c.post(t, invoicesPath+"/"+ids[1]+"/submit", "").want(t, http.StatusOK, "")
 		kit.Until(t, "the four states", func() bool {
-			return c.get(t, invoices+"/"+ids[1]).raw(t,
+			return c.get(t, invoicesPath+"/"+ids[1]).raw(t,
 				"/data/submission/next_check_at") == "null"
 		})
 		slices.Reverse(ids) // newest first
-		list := c.get(t, invoices)
+		list := c.get(t, invoicesPath)
 		for n, id := range ids {
-			wantSummary(t, list.raw(t, "/data/"+strconv.Itoa(n)), c.get(t, invoices+"/"+id).raw(t, "/data"))
+			wantSummary(t, list.raw(t, "/data/"+strconv.Itoa(n)), c.get(t, invoicesPath+"/"+id).raw(t, "/data"))
 		}
 	})
 }

@@ -165,7 +165,7 @@ func TestCallLimit(t *testing.T) {
 		c := s.company(t)
 		token := c.token(t)
 		call := func(token string) response {
-			return s.send(t, request{method: http.MethodGet, path: invoices, token: token})
+			return s.send(t, request{method: http.MethodGet, path: invoicesPath, token: token})
 		}
 		for n := range 3 {
 			a := call(token)

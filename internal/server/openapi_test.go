@@ -169,7 +169,7 @@ func TestDocumentedWebhooks(t *testing.T) {
 			}
 		}
 		c := s.connected(t)
-		c.post(t, invoices+"/"+c.draft(t, complete)+"/submit", "").want(t, http.StatusOK, "")
+		c.post(t, invoicesPath+"/"+c.draft(t, complete)+"/submit", "").want(t, http.StatusOK, "")
 		events := c.get(t, "/api/v1/webhooks/events?limit=100")
 		seen := 0
 		for ; events.raw(t, fmt.Sprintf("/data/%d", seen)) != ""; seen++ {

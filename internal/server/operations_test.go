@@ -11,8 +11,10 @@ import (
 	"time"
 
 	"quittance/client/api"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/service"
-	"quittance/internal/store"
 )
 
 // operation is what [TestEveryOperation] needs to know about an operation in addition to its route: how to make it
@@ -74,7 +76,7 @@ var coreOperations = []operation{
 	{route: "GET /api/v1/client/invoices", rows: listRows},
 	{route: "GET /api/v1/client/invoices/{invoice_id}", ids: anInvoice, rows: []row{
 		{name: "a draft as it was created", status: http.StatusOK, check: func(t *testing.T, c *company, _ response) {
-			a := c.get(t, invoices+"/"+c.draft(t, complete))
+			a := c.get(t, invoicesPath+"/"+c.draft(t, complete))
 			for _, state := range dimensions {
 				wantRaw(t, a, "/data/"+state, "null")
 			}
@@ -121,7 +123,7 @@ var loginRows = []row{
 		wantRaw(t, a, "/data/user", fmt.Sprintf(`{"name":"Owner","email":%q,"email_proved":true}`, c.email))
 		wantRaw(t, a, "/data/account/status", `"active"`)
 		token := a.textAt(t, "/data/token")
-		c.send(t, request{method: http.MethodGet, path: invoices, token: token}).want(t, http.StatusOK, "")
+		c.send(t, request{method: http.MethodGet, path: invoicesPath, token: token}).want(t, http.StatusOK, "")
 	}},
 	{name: "an e-mail address in another spelling", status: http.StatusOK,
 		prepare: func(_ *testing.T, c *company, r *request) {
@@ -188,21 +190,21 @@ var loginRows = []row{
 
 func (c *company) requireSignOn(t *testing.T) {
 	t.Helper()
-	if err := c.db.SetLoginPolicy(t.Context(), c.id, store.LoginSingleSignOn); err != nil {
+	if err := identity.SetLoginPolicyOf(t.Context(), c.db, c.id, base.LoginSingleSignOn); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func (c *company) requireFactor(t *testing.T) {
 	t.Helper()
-	if err := c.db.SetLoginPolicy(t.Context(), c.id, store.LoginSecondFactor); err != nil {
+	if err := identity.SetLoginPolicyOf(t.Context(), c.db, c.id, base.LoginSecondFactor); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func (c *company) suspend(t *testing.T) {
 	t.Helper()
-	if err := c.db.SuspendAccount(t.Context(), c.id); err != nil {
+	if err := identity.SuspendAccount(t.Context(), c.db, c.id); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -211,7 +213,7 @@ var createRows = []row{
 	quotaRow(),
 	{name: "every field", status: http.StatusCreated, check: func(t *testing.T, c *company, a response) {
 		wantRaw(t, a, "/data/submitted", "false")
-		read := c.get(t, invoices+"/"+a.textAt(t, "/data/id"))
+		read := c.get(t, invoicesPath+"/"+a.textAt(t, "/data/id"))
 		if read.text != a.text || read.header.Get("ETag") != a.header.Get("ETag") || a.header.Get("ETag") == "" {
 			t.Errorf("created %q %s\nread    %q %s", a.header.Get("ETag"), a.text, read.header.Get("ETag"), read.text)
 		}
@@ -248,7 +250,7 @@ var listRows = []row{
 			wantRaw(t, a, "/data/0/item_count", "1")
 			wantRaw(t, a, "/data/0/items", "")
 			wantRaw(t, a, "/pagination", `{"current_page":2,"per_page":2,"last_page":2,"has_more":false,"total":3}`)
-			first := c.get(t, invoices+"?per_page=2")
+			first := c.get(t, invoicesPath+"?per_page=2")
 			wantRaw(t, first, "/data/0/invoice_number", `"C"`)
 			wantRaw(t, first, "/pagination", `{"current_page":1,"per_page":2,"last_page":2,"has_more":true,"total":3}`)
 		}},
@@ -272,11 +274,11 @@ var listRows = []row{
 			wantRaw(t, a, "/pagination/total", "3")
 			wantRaw(t, a, "/data/0/external_id", `"erp-1"`)
 			wantRaw(t, a, "/data/2/external_id", `"erp-0"`)
-			wantRaw(t, c.get(t, invoices+"?external_id=erp-2"), "/data/0/issue_date", `"2026-03-03"`)
-			wantRaw(t, c.get(t, invoices+"?sort=issue_date"), "/data/0/external_id", `"erp-0"`)
+			wantRaw(t, c.get(t, invoicesPath+"?external_id=erp-2"), "/data/0/issue_date", `"2026-03-03"`)
+			wantRaw(t, c.get(t, invoicesPath+"?sort=issue_date"), "/data/0/external_id", `"erp-0"`)
 			for _, query := range []string{"?attention=true", "?recipient_name=%25", "?external_id=erp",
 				"?updated_since=2999-01-01T00:00:00Z", "?issue_date_to=2026-02-28"} {
-				wantRaw(t, c.get(t, invoices+query), "/pagination",
+				wantRaw(t, c.get(t, invoicesPath+query), "/pagination",
 					`{"current_page":1,"per_page":25,"last_page":1,"has_more":false,"total":0}`)
 			}
 		}},
@@ -349,11 +351,11 @@ var submitRows = []row{
 		}},
 	{name: "a number that was submitted before", status: http.StatusConflict, code: api.CodeDuplicateInvoiceNumber,
 		prepare: func(t *testing.T, c *company, r *request) {
-			c.post(t, invoices+"/"+c.draft(t, complete)+"/submit", "").want(t, http.StatusOK, "")
+			c.post(t, invoicesPath+"/"+c.draft(t, complete)+"/submit", "").want(t, http.StatusOK, "")
 			submitDraft(t, c, r, complete)
 		},
 		check: func(t *testing.T, c *company, a response) {
-			list := c.get(t, invoices)
+			list := c.get(t, invoicesPath)
 			first := list.raw(t, fmt.Sprintf("/data/%d/id", 2)) // the operation's own draft is older, the second newer
 			second := list.raw(t, "/data/1/id")
 			if got := a.raw(t, "/error/details/invoice_id"); got != second || got == first {
@@ -376,17 +378,17 @@ func submitTo(recipient string) func(t *testing.T, c *company, r *request) {
 
 func submitDraft(t *testing.T, c *company, r *request, draft string) {
 	t.Helper()
-	r.path = invoices + "/" + c.draft(t, draft) + r.path[len(invoices)+1+36:]
+	r.path = invoicesPath + "/" + c.draft(t, draft) + r.path[len(invoicesPath)+1+36:]
 }
 
 func (c *company) disconnect(t *testing.T) {
 	t.Helper()
-	all, err := c.db.Connections(t.Context(), &c.id)
+	all, err := invoices.Connections(t.Context(), c.db, &c.id)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, connection := range all {
-		if _, err := c.db.DisableConnection(t.Context(), connection.ID); err != nil {
+		if _, err := invoices.DisableConnection(t.Context(), c.db, connection.ID); err != nil {
 			t.Fatal(err)
 		}
 	}

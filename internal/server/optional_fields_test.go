@@ -32,20 +32,20 @@ func TestOptionalFields(t *testing.T) {
 			}
 			return value
 		}
-		created := c.post(t, invoices, body)
+		created := c.post(t, invoicesPath, body)
 		created.want(t, http.StatusCreated, "")
 		id := created.textAt(t, "/data/id")
-		patched := c.send(t, request{method: http.MethodPatch, path: invoices + "/" + id, body: `{"buyer_city":"Ajman"}`,
+		patched := c.send(t, request{method: http.MethodPatch, path: invoicesPath + "/" + id, body: `{"buyer_city":"Ajman"}`,
 			token: c.token(t)})
 		for path, value := range given {
-			for _, a := range []response{created, patched, c.get(t, invoices+"/"+id)} {
+			for _, a := range []response{created, patched, c.get(t, invoicesPath+"/"+id)} {
 				wantRaw(t, a, "/data"+pointer(path), want(value))
 			}
 			if !strings.HasPrefix(path, "items") {
-				wantRaw(t, c.get(t, invoices), "/data/0"+pointer(path), want(value))
+				wantRaw(t, c.get(t, invoicesPath), "/data/0"+pointer(path), want(value))
 			}
 		}
-		submitted := c.post(t, invoices+"/"+id+"/submit", "")
+		submitted := c.post(t, invoicesPath+"/"+id+"/submit", "")
 		submitted.want(t, http.StatusOK, "")
 		text, found, err := c.sandbox.Provider.Ledger().Body(submitted.textAt(t, "/data/submission/id"))
 		if !found || err != nil {
@@ -63,7 +63,7 @@ func TestOptionalFields(t *testing.T) {
 		}
 
 		other := c.draft(t, edit(body, "invoice_number", `"OTHER-1"`))
-		removed := c.send(t, request{method: http.MethodPatch, path: invoices + "/" + other,
+		removed := c.send(t, request{method: http.MethodPatch, path: invoicesPath + "/" + other,
 			body: `{"external_id":null,"tax_exchange_rate":null}`, token: c.token(t)})
 		wantRaw(t, removed, "/data/external_id", "null")
 		wantRaw(t, removed, "/data/tax_exchange_rate", "null")

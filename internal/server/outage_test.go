@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"quittance/client/api"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/service"
-	"quittance/internal/store"
 	"quittance/test/kit"
 )
 
@@ -136,7 +136,7 @@ func (c *company) submitted(t *testing.T, count int) map[int][]response {
 		if err := json.Unmarshal([]byte(c.numbered("")), &draft); err != nil {
 			t.Fatal(err)
 		}
-		created, err := tenant.CreateInvoice(t.Context(), &draft)
+		created, err := invoices.Create(t.Context(), tenant, &draft)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -148,7 +148,8 @@ func (c *company) submitted(t *testing.T, count int) map[int][]response {
 	var group sync.WaitGroup
 	for _, id := range ids {
 		group.Go(func() {
-			a, err := c.try(t.Context(), request{method: http.MethodPost, path: invoices + "/" + id + "/submit", token: token})
+			a, err := c.try(t.Context(), request{method: http.MethodPost, path: invoicesPath + "/" + id + "/submit",
+				token: token})
 			if err != nil {
 				t.Error(err)
 			}
@@ -162,9 +163,9 @@ func (c *company) submitted(t *testing.T, count int) map[int][]response {
 }
 
 // connection returns the only connection of a company.
-func (c *company) connection(t *testing.T) store.Connection {
+func (c *company) connection(t *testing.T) invoices.Connection {
 	t.Helper()
-	all, err := c.db.Connections(t.Context(), &c.id)
+	all, err := invoices.Connections(t.Context(), c.db, &c.id)
 	if err != nil || len(all) != 1 {
 		t.Fatalf("%d connections: %v", len(all), err)
 	}
@@ -248,7 +249,7 @@ func (c *company) checkBurst(t *testing.T, responses map[int][]response) {
 		}
 	}
 	refused := len(responses[http.StatusServiceUnavailable])
-	drafts := c.get(t, invoices+"?submitted=false").raw(t, "/pagination/total")
+	drafts := c.get(t, invoicesPath+"?submitted=false").raw(t, "/pagination/total")
 	if want := refused + len(responses[http.StatusBadGateway]); refused == 0 || drafts != strconv.Itoa(want) {
 		t.Errorf("%d submissions were refused; %s drafts, want %d", refused, drafts, want)
 	}
@@ -262,7 +263,7 @@ func (c *company) submitAndAwaitDeliveries(t *testing.T, count int) {
 		c.sandbox.Info.ReceiverURL)).want(t, http.StatusCreated, "")
 	for range count {
 		id := c.draft(t, c.numbered(""))
-		c.post(t, invoices+"/"+id+"/submit", "").want(t, http.StatusOK, "")
+		c.post(t, invoicesPath+"/"+id+"/submit", "").want(t, http.StatusOK, "")
 	}
 	kit.Until(t, "the delivery of every terminal event", func() bool {
 		return strings.Count(c.get(t, "/api/v1/webhooks/deliveries?state=delivered&per_page=100").text,

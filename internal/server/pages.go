@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"quittance/internal/ledger/base"
 	"quittance/internal/problem"
-	"quittance/internal/store"
 )
 
 // isDocsPath reports whether a path belongs to the documentation.
@@ -35,8 +35,8 @@ type Console interface {
 // should retry, and [*account.LimitedError].
 type PageAdmission struct{ c *call }
 
-// Authenticate returns the session of a digest and takes a slot for its company; [store.ErrNotFound] if there is none.
-func (p PageAdmission) Authenticate(ctx context.Context, digest [32]byte) (store.Session, error) {
+// Authenticate returns the session of a digest and takes a slot for its company; [base.ErrNotFound] if there is none.
+func (p PageAdmission) Authenticate(ctx context.Context, digest [32]byte) (base.Session, error) {
 	return p.c.ticket.authenticate(ctx, credential{digest: digest, presented: true}, p.c.DB.Authenticate)
 }
 
@@ -59,7 +59,7 @@ func (p PageAdmission) Release(bytes int) { p.c.ticket.releaseBytes(bytes) }
 func (p PageAdmission) Charge(requests int64) error { return p.c.ticket.charge(requests) }
 
 // Remember records the company of a new credential, so that the next requests with it do not count as anonymous.
-func (p PageAdmission) Remember(digest [32]byte, company store.ID) {
+func (p PageAdmission) Remember(digest [32]byte, company base.ID) {
 	p.c.admission.credentials.add(digest, company)
 }
 

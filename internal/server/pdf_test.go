@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"quittance/client/api"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/secret"
 	"quittance/internal/service"
-	"quittance/internal/store"
 	"quittance/test/kit"
 )
 
@@ -56,7 +56,7 @@ func unreadable(t *testing.T, c *company, r *request) {
 	fresh := c.connected(t)
 	known := anIncoming(t, c)["incoming_invoice_id"]
 	kit.Until(t, "the unreadable document", func() bool {
-		a := fresh.get(t, incoming)
+		a := fresh.get(t, incomingPath)
 		for n := range 2 {
 			if a.raw(t, fmt.Sprintf("/data/%d/provider_document_id", n)) == `"P-9"` {
 				r.path, r.token = strings.Replace(r.path, known, a.textAt(t, fmt.Sprintf("/data/%d/id", n)), 1), fresh.token(t)
@@ -109,7 +109,7 @@ func TestPDFOfSubmittedInvoice(t *testing.T) {
 		c := s.company(t)
 		c.setProfile(t, emiratiProfile())
 		c.connectWith(t, "pint-ae")
-		draft := invoices + "/" + c.draft(t, c.numbered(""))
+		draft := invoicesPath + "/" + c.draft(t, c.numbered(""))
 		wantPDF(t, c.get(t, draft+"/document.pdf"), ".xml", "Draft", "Tax invoice")
 		path := submitted(t, c, "")
 		before := c.get(t, path+"/document.pdf")
@@ -132,13 +132,13 @@ func TestPDFOfSubmittedInvoice(t *testing.T) {
 // connectWith activates a connection with a document format.
 func (c *company) connectWith(t *testing.T, format string) {
 	t.Helper()
-	made, err := c.db.AddConnection(t.Context(), c.id,
-		store.NewConnection{Kind: "http", Environment: service.Sandbox, BaseURL: c.sandbox.Info.ProviderURL,
+	made, err := invoices.AddConnection(t.Context(), c.db, c.id,
+		invoices.NewConnection{Kind: "http", Environment: service.Sandbox, BaseURL: c.sandbox.Info.ProviderURL,
 			Format: format, Credential: secret.New(c.sandbox.Info.ProviderCredential)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.db.ActivateConnection(t.Context(), made.ID); err != nil {
+	if _, err := invoices.ActivateConnection(t.Context(), c.db, made.ID); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -150,7 +150,7 @@ func TestPDFOfUnreadableDocument(t *testing.T) {
 	onFirst(t, change, func(t *testing.T, s *system) {
 		c := s.connected(t)
 		s.controlPurchase(t, "P-9", "<Invoice>first</Invoice>")
-		path := incoming + "/" + anIncoming(t, c)["incoming_invoice_id"]
+		path := incomingPath + "/" + anIncoming(t, c)["incoming_invoice_id"]
 		for _, at := range []string{path, path + "/revisions/1"} {
 			a := c.get(t, at+"/document.pdf")
 			a.want(t, http.StatusUnprocessableEntity, api.CodeDocumentUnreadable)
@@ -180,7 +180,7 @@ func TestLongDocuments(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		path := invoices + "/" + c.draft(t, string(body))
+		path := invoicesPath + "/" + c.draft(t, string(body))
 		c.setProfile(t, emiratiProfile())
 		for at, want := range map[string]string{"/document?profile=pint-ae": "<?xml", "/document.pdf?profile=pint-ae": "%PDF",
 			"/document.pdf": "%PDF"} {
@@ -205,7 +205,7 @@ func TestLargeReceivedDocument(t *testing.T) {
 		document := head + strings.Repeat(line, most/len(line)-1) + "</Invoice>"
 		document += strings.Repeat(" ", most-len(document))
 		s.controlPurchase(t, "P-9", document)
-		path := incoming + "/" + anIncoming(t, c)["incoming_invoice_id"]
+		path := incomingPath + "/" + anIncoming(t, c)["incoming_invoice_id"]
 		a := c.get(t, path)
 		a.want(t, http.StatusOK, "")
 		wantRaw(t, a, "/data/parsed/number", `"SUP-9"`)
@@ -230,7 +230,7 @@ func TestTooManyPages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a := c.get(t, invoices+"/"+c.draft(t, string(body))+"/document.pdf")
+		a := c.get(t, invoicesPath+"/"+c.draft(t, string(body))+"/document.pdf")
 		a.want(t, http.StatusUnprocessableEntity, api.CodeValidationFailed)
 		wantRaw(t, a, "/error/details/document/0/rule", `"max_pages"`)
 	})
@@ -240,7 +240,7 @@ func TestTooManyPages(t *testing.T) {
 func TestPDFsAtATime(t *testing.T) {
 	onFirst(t, nil, func(t *testing.T, s *system) {
 		c := s.company(t)
-		path := invoices + "/" + c.draft(t, c.numbered("")) + "/document.pdf"
+		path := invoicesPath + "/" + c.draft(t, c.numbered("")) + "/document.pdf"
 		token := c.token(t)
 		failed := make(chan error, 12)
 		for range cap(failed) {

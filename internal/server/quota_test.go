@@ -8,14 +8,15 @@ import (
 	"testing"
 
 	"quittance/client/api"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/events"
 	"quittance/internal/service"
-	"quittance/internal/store"
 )
 
 // TestQuotas checks that a company sees its quotas and their use, and that a call beyond a quota fails with the name of
 // the quota. A login beyond the quota of tokens revokes the oldest token.
 func TestQuotas(t *testing.T) {
-	quotas := store.Quotas{StoredBytes: 1 << 20, Drafts: 2, Tokens: 3, SubscriptionsCreated: 1}
+	quotas := base.Quotas{StoredBytes: 1 << 20, Drafts: 2, Tokens: 3, SubscriptionsCreated: 1}
 	onEngines(t, func(config *service.Config) { config.Quotas = quotas }, func(t *testing.T, s *system) {
 		c := s.connected(t)
 		read := func(token string) api.Quotas {
@@ -37,7 +38,7 @@ func TestQuotas(t *testing.T) {
 			if n < 2 {
 				want, code = http.StatusUnauthorized, api.CodeUnauthenticated
 			}
-			c.send(t, request{method: http.MethodGet, path: invoices, token: token}).want(t, want, code)
+			c.send(t, request{method: http.MethodGet, path: invoicesPath, token: token}).want(t, want, code)
 		}
 		token := tokens[4]
 		send := func(path, body string) response {
@@ -52,14 +53,14 @@ func TestQuotas(t *testing.T) {
 			}
 		}
 		send(subscriptions, `{"url":"https://hooks.example.com/"}`).want(t, http.StatusCreated, "")
-		refused(send(subscriptions, `{"url":"https://hooks.example.com/"}`), store.QuotaSubscriptionsCreated, 1)
+		refused(send(subscriptions, `{"url":"https://hooks.example.com/"}`), base.QuotaSubscriptionsCreated, 1)
 		for range 2 {
-			send(invoices, least).want(t, http.StatusCreated, "")
+			send(invoicesPath, least).want(t, http.StatusCreated, "")
 		}
-		refused(send(invoices, least), store.QuotaDrafts, 2)
+		refused(send(invoicesPath, least), base.QuotaDrafts, 2)
 		used := read(token)
 		if used.Drafts.Used != 2 || *used.Drafts.Limit != 2 || used.Tokens.Used != 3 || used.Subscriptions.Used != 1 ||
-			*used.Subscriptions.Limit != store.MaxSubscriptions ||
+			*used.Subscriptions.Limit != events.MaxSubscriptions ||
 			used.SubscriptionsCreated.Used != 1 || used.StoredBytes.Used < 100 || *used.StoredBytes.Limit != quotas.StoredBytes {
 			t.Errorf("the quotas are %+v", used)
 		}
@@ -87,7 +88,7 @@ func quotaRow() row {
 			item := `{"name":"N","quantity":1,"net_unit_price":1,"description":"` + strings.Repeat("x", 900) + `"}`
 			large := edit(least, "items", "["+strings.TrimSuffix(strings.Repeat(item+",", 1000), ",")+"]")
 			for range maxStoredBytes/(900*1000) + 1 {
-				if a := c.post(t, invoices, large); a.status != http.StatusCreated {
+				if a := c.post(t, invoicesPath, large); a.status != http.StatusCreated {
 					a.want(t, http.StatusConflict, api.CodeLimitReached)
 				}
 			}

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"quittance/internal/store"
+	"quittance/internal/ledger/incoming"
 	"quittance/internal/view"
 )
 
@@ -23,14 +23,15 @@ func TestRetainedBodiesAreComplete(t *testing.T) {
 		}
 		const piece = 3 * 128 << 10
 		documents := map[string][]byte{}
-		var retained []store.NewIncoming
+		var retained []incoming.NewIncoming
 		for _, size := range []int{0, 1, 2, 3, piece - 1, piece, piece + 1, 2*piece + 2, 3 << 20} {
 			id := fmt.Sprintf("of-%d", size)
 			documents[id] = bytes.Repeat([]byte(`"body_base64":null`+"\x00\xff"), size/20+1)[:size]
-			retained = append(retained, store.NewIncoming{ProviderDocumentID: id, MediaType: `text/plain; x="body_base64":null`,
-				Metadata: []byte(`{}`), Body: documents[id], Retained: true, ReceivedAt: new(time.Now())})
+			retained = append(retained, incoming.NewIncoming{ProviderDocumentID: id,
+				MediaType: `text/plain; x="body_base64":null`,
+				Metadata:  []byte(`{}`), Body: documents[id], Retained: true, ReceivedAt: new(time.Now())})
 		}
-		if err := tenant.SeedIncoming(t.Context(), retained); err != nil {
+		if err := incoming.Seed(t.Context(), tenant, retained); err != nil {
 			t.Fatal(err)
 		}
 		list, err := view.Of(tenant).IncomingInvoices(t.Context(), view.IncomingFilter{}, 1, 100)

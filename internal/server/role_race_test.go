@@ -13,7 +13,8 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/access"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
 )
 
 // held sends a request whose body comes only when between has returned, which runs once the server has checked the
@@ -56,10 +57,10 @@ func (s *system) held(t *testing.T, r request, between func()) response {
 func TestRoleEndsInFlight(t *testing.T) {
 	ends := map[string]func(ctx context.Context, c, user *company) error{
 		"demoted": func(ctx context.Context, c, user *company) error {
-			return c.db.SetRole(ctx, c.id, user.user.ID, access.Viewer)
+			return identity.SetRole(ctx, c.db, c.id, user.user.ID, access.Viewer)
 		},
 		"disabled": func(ctx context.Context, c, user *company) error {
-			return c.db.DisableUser(ctx, c.id, user.user.ID, false)
+			return identity.DisableUser(ctx, c.db, c.id, user.user.ID, false)
 		},
 	}
 	onEngines(t, nil, func(t *testing.T, s *system) {
@@ -71,7 +72,7 @@ func TestRoleEndsInFlight(t *testing.T) {
 				{access.Developer, apiKeys, keyRequest("", access.ScopeRead)},
 				{access.Owner, apiKeys, keyRequest("", access.Scopes...)},
 				{access.Developer, "/api/v1/webhooks/subscriptions", `{"url":"https://hooks.example.com/x"}`},
-				{access.Accountant, invoices, least},
+				{access.Accountant, invoicesPath, least},
 				{access.Accountant, "/api/v1/client/customers", `{"recipient_name":"Palm Books"}`},
 				{access.Owner, invitations, `{"email":"new@example.com","role":"owner"}`},
 			} {
@@ -91,7 +92,7 @@ func TestRoleEndsInFlight(t *testing.T) {
 					if got.status != http.StatusForbidden && got.status != http.StatusUnauthorized {
 						t.Errorf("%s %s %s: answered %d %s", name, write.role, write.path, got.status, got.text)
 					}
-					acts, err := s.db.Audit(t.Context(), store.AuditFilter{Account: &c.id, Limit: 100})
+					acts, err := s.db.Audit(t.Context(), base.AuditFilter{Account: &c.id, Limit: 100})
 					if err != nil || len(acts) == 0 {
 						t.Fatalf("%d acts, %v", len(acts), err)
 					}
@@ -120,7 +121,7 @@ func TestDemotionRacesKeys(t *testing.T) {
 					done <- err
 				}()
 			}
-			err := s.db.SetRole(t.Context(), c.id, user.user.ID, access.Viewer)
+			err := identity.SetRole(t.Context(), s.db, c.id, user.user.ID, access.Viewer)
 			for range keys {
 				if failed := <-done; failed != nil {
 					t.Error(failed)
@@ -129,7 +130,7 @@ func TestDemotionRacesKeys(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			acts, err := s.db.Audit(t.Context(), store.AuditFilter{Account: &c.id, Limit: 100})
+			acts, err := s.db.Audit(t.Context(), base.AuditFilter{Account: &c.id, Limit: 100})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -185,7 +186,7 @@ func TestRevokeKeysOfPerson(t *testing.T) {
 			theirs, _ := developer.key(t, "", access.ScopeRead)
 			own, _ := c.key(t, "", access.ScopeRead)
 			use := func(key string) int {
-				return s.send(t, request{method: http.MethodGet, path: invoices, token: key}).status
+				return s.send(t, request{method: http.MethodGet, path: invoicesPath, token: key}).status
 			}
 			patch := func(body string) {
 				c.send(t, request{method: http.MethodPatch, path: users + "/" + developer.user.ID.String(), token: c.token(t),

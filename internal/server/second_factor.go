@@ -7,14 +7,15 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/account"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
 	"quittance/internal/problem"
 	"quittance/internal/secret"
-	"quittance/internal/store"
 	"quittance/internal/view"
 )
 
 func (c *call) readSecondFactor(ctx context.Context) (int, api.Data[api.SecondFactor], error) {
-	state, err := c.session.Tenant.SecondFactorState(ctx, c.session.User)
+	state, err := identity.ReadSecondFactorState(ctx, c.session.Tenant, c.session.User)
 	return http.StatusOK, api.Data[api.SecondFactor]{Data: view.SecondFactor(state)}, err
 }
 
@@ -80,7 +81,7 @@ func secondFactorError(err error) error {
 		faults.Add("current_password", "required", "is required for the first second factor")
 	case errors.Is(err, account.ErrWrongPassword):
 		faults.Add("current_password", "wrong", "is not the current password")
-	case errors.Is(err, store.ErrNotFound):
+	case errors.Is(err, base.ErrNotFound):
 		faults.Add("otp", "not_enrolled", "has no second factor to belong to")
 	default:
 		return err
@@ -93,8 +94,8 @@ func (c *call) resetSecondFactor(ctx context.Context) (int, api.Data[api.User], 
 	if err != nil {
 		return 0, api.Data[api.User]{}, err
 	}
-	return perform(ctx, c, func(ctx context.Context, t *store.Tenant) (int, api.Data[api.User], error) {
-		reset, err := t.ResetSecondFactor(ctx, c.session, id)
+	return perform(ctx, c, func(ctx context.Context, t *base.Tenant) (int, api.Data[api.User], error) {
+		reset, err := identity.ResetSecondFactor(ctx, t, c.session, id)
 		return http.StatusOK, api.Data[api.User]{Data: view.User(reset)}, err
 	})
 }

@@ -13,9 +13,10 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/access"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
 	"quittance/internal/secret"
 	"quittance/internal/service"
-	"quittance/internal/store"
 )
 
 const totpPath = "/api/v1/client/auth/totp"
@@ -139,7 +140,7 @@ var secondFactorOperations = []operation{
 					t.Errorf("answered %s", a.text)
 				}
 				c.logIn(t, password, "").want(t, http.StatusUnauthorized, api.CodeOTPRequired)
-				c.send(t, request{method: http.MethodGet, path: invoices, token: a.request.token}).want(t, http.StatusOK, "")
+				c.send(t, request{method: http.MethodGet, path: invoicesPath, token: a.request.token}).want(t, http.StatusOK, "")
 			}},
 			{name: "wrong code", status: http.StatusUnprocessableEntity, code: api.CodeValidationFailed,
 				prepare: sends(`{"code":"12345x"}`), check: func(t *testing.T, c *company,
@@ -181,9 +182,9 @@ var secondFactorOperations = []operation{
 					r.header.Set("X-Test-Other-Token", c.token2(t, present.recovery[1]))
 					r.body = fmt.Sprintf(`{"code":%q,"otp":%q}`, c.begun(t, r.token).code(t, 0), present.recovery[0])
 				}, check: func(t *testing.T, c *company, a response) {
-					c.send(t, request{method: http.MethodGet, path: invoices,
+					c.send(t, request{method: http.MethodGet, path: invoicesPath,
 						token: a.request.header.Get("X-Test-Other-Token")}).want(t, http.StatusUnauthorized, api.CodeUnauthenticated)
-					c.send(t, request{method: http.MethodGet, path: invoices, token: a.request.token}).want(t, http.StatusOK, "")
+					c.send(t, request{method: http.MethodGet, path: invoicesPath, token: a.request.token}).want(t, http.StatusOK, "")
 				}},
 		}},
 	{route: "POST /api/v1/client/auth/totp/disable", alone: true, body: withFactor, rows: wrongFactors(
@@ -272,7 +273,7 @@ func TestLoginWithSecondFactor(t *testing.T) {
 		token := c.token2(t, app.recovery[2])
 		owner := c.colleague(t, access.Owner)
 		owner.post(t, users+"/"+c.user.ID.String()+"/second-factor/reset", "").want(t, http.StatusOK, "")
-		c.send(t, request{method: http.MethodGet, path: invoices, token: token}).want(t, http.StatusUnauthorized,
+		c.send(t, request{method: http.MethodGet, path: invoicesPath, token: token}).want(t, http.StatusUnauthorized,
 			api.CodeUnauthenticated)
 		c.logIn(t, password, "").want(t, http.StatusOK, "")
 		log := c.get(t, "/api/v1/client/audit?per_page=100")
@@ -317,20 +318,20 @@ func TestHeldSessionHasNoAPI(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := c.db.CreateToken(t.Context(), c.user,
-			store.NewToken{Digest: secret.Digest(token), ExpiresAt: time.Now().Add(time.Hour), Client: store.ClientConsole,
-				Means: store.LoginByPassword}); err != nil {
+		if _, err := identity.CreateToken(t.Context(), c.db, c.user,
+			identity.NewToken{Digest: secret.Digest(token), ExpiresAt: time.Now().Add(time.Hour), Client: identity.ClientConsole,
+				Means: identity.LoginByPassword}); err != nil {
 			t.Fatal(err)
 		}
-		for _, path := range []string{invoices, "/api/v1/client/account", "/api/v1/client/auth/second-factor"} {
+		for _, path := range []string{invoicesPath, "/api/v1/client/account", "/api/v1/client/auth/second-factor"} {
 			c.send(t, request{method: http.MethodGet, path: path, token: token.Reveal()}).want(t, http.StatusUnauthorized,
 				api.CodeUnauthenticated)
 		}
 		c.send(t, request{method: http.MethodPost, path: totpPath, token: token.Reveal()}).want(t, http.StatusUnauthorized,
 			api.CodeUnauthenticated)
-		if err := c.db.SetLoginPolicy(t.Context(), c.id, store.LoginAny); err != nil {
+		if err := identity.SetLoginPolicyOf(t.Context(), c.db, c.id, base.LoginAny); err != nil {
 			t.Fatal(err)
 		}
-		c.send(t, request{method: http.MethodGet, path: invoices, token: token.Reveal()}).want(t, http.StatusOK, "")
+		c.send(t, request{method: http.MethodGet, path: invoicesPath, token: token.Reveal()}).want(t, http.StatusOK, "")
 	})
 }

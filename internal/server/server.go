@@ -21,8 +21,8 @@ import (
 	"quittance/internal/account"
 	"quittance/internal/connlimit"
 	"quittance/internal/export"
+	"quittance/internal/ledger/base"
 	"quittance/internal/router"
-	"quittance/internal/store"
 	"quittance/internal/submission"
 	"quittance/internal/tracing"
 	"quittance/internal/view"
@@ -31,7 +31,7 @@ import (
 
 // Config configures a [Server].
 type Config struct {
-	DB          *store.DB
+	DB          *base.DB
 	Accounts    *account.Service
 	Submissions *submission.Service
 	// Destinations says where webhooks may go.
@@ -96,7 +96,7 @@ type Served struct {
 	// Route names the page. It is one of a fixed set, never text of the caller.
 	Route string
 	// Account and User are those of the session; zero if the caller is not logged in.
-	Account, User store.ID
+	Account, User base.ID
 	// Err is the cause of an internal error; nil otherwise.
 	Err error
 	// Broken means that the response is not whole, so that the connection has to end.

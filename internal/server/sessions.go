@@ -6,18 +6,19 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/access"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
 	"quittance/internal/problem"
-	"quittance/internal/store"
 	"quittance/internal/view"
 )
 
 // sessionUser returns the user whose sessions a list has: the caller, or the one that the query names.
-func (c *call) sessionUser() (store.ID, error) {
+func (c *call) sessionUser() (base.ID, error) {
 	values := c.request.URL.Query()
 	if !values.Has("user_id") {
 		return c.session.User, nil
 	}
-	id, err := store.ParseID(values.Get("user_id"))
+	id, err := base.ParseID(values.Get("user_id"))
 	if err != nil {
 		return id, malformedQuery("user_id", "uuid", "must be the identifier of a user")
 	}
@@ -37,12 +38,12 @@ func (c *call) listSessions(ctx context.Context) (int, api.List[api.Session], er
 	if err != nil {
 		return 0, out, err
 	}
-	records, total, err := c.session.Tenant.SessionRecords(ctx, user, page, perPage)
+	records, total, err := identity.SessionRecords(ctx, c.session.Tenant, user, page, perPage)
 	if err != nil {
 		return 0, out, err
 	}
 	out.Pagination = pagination(page, perPage, total)
-	out.Data = present(records, func(r store.SessionRecord) api.Session { return view.Session(r, c.session) })
+	out.Data = present(records, func(r identity.SessionRecord) api.Session { return view.Session(r, c.session) })
 	return http.StatusOK, out, nil
 }
 
@@ -51,15 +52,15 @@ func (c *call) endSession(ctx context.Context) (int, api.Data[api.Session], erro
 	if err != nil {
 		return 0, api.Data[api.Session]{}, err
 	}
-	return perform(ctx, c, func(ctx context.Context, t *store.Tenant) (int, api.Data[api.Session], error) {
-		ended, err := t.EndSession(ctx, c.session, id)
+	return perform(ctx, c, func(ctx context.Context, t *base.Tenant) (int, api.Data[api.Session], error) {
+		ended, err := identity.EndSession(ctx, t, c.session, id)
 		return http.StatusOK, api.Data[api.Session]{Data: view.Session(ended, c.session)}, err
 	})
 }
 
 func (c *call) endOtherSessions(ctx context.Context) (int, api.Data[api.SessionsEnded], error) {
-	return perform(ctx, c, func(ctx context.Context, t *store.Tenant) (int, api.Data[api.SessionsEnded], error) {
-		ended, err := t.EndOtherSessions(ctx, c.session)
+	return perform(ctx, c, func(ctx context.Context, t *base.Tenant) (int, api.Data[api.SessionsEnded], error) {
+		ended, err := identity.EndOtherSessions(ctx, t, c.session)
 		return http.StatusOK, api.Data[api.SessionsEnded]{Data: api.SessionsEnded{Ended: ended}}, err
 	})
 }

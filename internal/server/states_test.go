@@ -94,7 +94,7 @@ func TestEverySubsetOfStates(t *testing.T) {
 		ids, references := make([]string, 16), make([]string, 16)
 		for subset := range 16 {
 			ids[subset] = c.draft(t, c.numbered(fmt.Sprintf("subset-%d", subset)))
-			a := c.post(t, invoices+"/"+ids[subset]+"/submit", "")
+			a := c.post(t, invoicesPath+"/"+ids[subset]+"/submit", "")
 			a.want(t, http.StatusOK, "")
 			wantStates(t, a, "/data", subset)
 			wantDetails(t, c, a, "/data", subset)
@@ -102,11 +102,11 @@ func TestEverySubsetOfStates(t *testing.T) {
 		}
 		for subset := range 15 { // the submission with all four is not polled any more
 			kit.Until(t, "four reports of each subset", func() bool { return provider.times(references[subset]) >= 4 })
-			wantStates(t, c.get(t, invoices+"/"+ids[subset]), "/data", subset)
+			wantStates(t, c.get(t, invoicesPath+"/"+ids[subset]), "/data", subset)
 		}
-		list := c.get(t, invoices+"?per_page=100")
+		list := c.get(t, invoicesPath+"?per_page=100")
 		for subset := range 16 {
-			read, history := c.get(t, invoices+"/"+ids[subset]), c.get(t, invoices+"/"+ids[subset]+"/submissions")
+			read, history := c.get(t, invoicesPath+"/"+ids[subset]), c.get(t, invoicesPath+"/"+ids[subset]+"/submissions")
 			wantStates(t, read, "/data", subset)
 			wantDetails(t, c, read, "/data", subset)
 			wantStates(t, history, "/data/0", subset)

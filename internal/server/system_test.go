@@ -16,20 +16,22 @@ import (
 	"time"
 
 	"quittance/client/api"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/secret"
 	"quittance/internal/service"
-	"quittance/internal/store"
 	"quittance/sandbox"
 	"quittance/test/accounttest"
 	"quittance/test/kit"
-	"quittance/test/storetest"
+	"quittance/test/ledgertest"
 )
 
 // onEngines runs a test against a system on each engine, or only on the first one with -short.
 func onEngines(t *testing.T, change func(*service.Config), test func(t *testing.T, s *system)) {
 	t.Helper()
 	t.Parallel()
-	engines := storetest.Engines()
+	engines := ledgertest.Engines()
 	if testing.Short() {
 		engines = engines[:1]
 	}
@@ -45,14 +47,14 @@ func onEngines(t *testing.T, change func(*service.Config), test func(t *testing.
 func onFirst(t *testing.T, change func(*service.Config), test func(t *testing.T, s *system)) {
 	t.Helper()
 	t.Parallel()
-	test(t, start(t, storetest.Engines()[0], change))
+	test(t, start(t, ledgertest.Engines()[0], change))
 }
 
 // system is a whole Quittance with its provider sandbox and receiver, over real HTTP.
 type system struct {
 	base    string
 	sandbox *sandbox.Sandbox
-	db      *store.DB
+	db      *base.DB
 	http    *http.Client
 	// clock is that of the service if the test's configuration has one; otherwise the service uses its own, and clock is
 	// nil.
@@ -114,7 +116,7 @@ func start(t testing.TB, engine string, change func(*service.Config)) *system {
 		PollFirst: 20 * time.Millisecond, PollMax: time.Minute, ProviderTimeout: time.Minute, PurchaseInterval: time.Hour,
 		RetryFirst: 50 * time.Millisecond, RetryAttempts: 3, AttemptTimeout: time.Minute, PrintTimeout: 10 * time.Minute,
 		ImportTimeout: 10 * time.Minute, Grace: time.Minute, Version: "test", PasswordCost: accounttest.Cheap(), Log: log,
-		Database: storetest.Database(t, engine)}
+		Database: ledgertest.Database(t, engine)}
 	if change != nil {
 		change(&config)
 	}
@@ -165,9 +167,9 @@ func newClient() *http.Client {
 // company is an account of a system with its first user.
 type company struct {
 	*system
-	id    store.ID
+	id    base.ID
 	email string
-	user  store.User
+	user  base.User
 	// delivered is the id of a delivered delivery; "" if there is none yet.
 	delivered string
 }
@@ -177,8 +179,8 @@ func (s *system) company(t testing.TB) *company {
 	t.Helper()
 	n := s.names.Add(1)
 	c := &company{system: s, email: fmt.Sprintf("owner-%d@example.com", n)}
-	made, err := s.db.CreateAccount(t.Context(), fmt.Sprintf("Company %d", n),
-		store.NewUser{Email: c.email, Name: "Owner", PasswordHash: s.hash, Proved: true})
+	made, err := identity.CreateAccount(t.Context(), s.db, fmt.Sprintf("Company %d", n),
+		identity.NewUser{Email: c.email, Name: "Owner", PasswordHash: s.hash, Proved: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,25 +202,25 @@ func (s *system) connected(t testing.TB) *company {
 // connect activates a connection to a provider.
 func (c *company) connect(t testing.TB, url, environment string) {
 	t.Helper()
-	c.activate(t, store.NewConnection{Kind: "http", Environment: environment, BaseURL: url,
+	c.activate(t, invoices.NewConnection{Kind: "http", Environment: environment, BaseURL: url,
 		Credential: secret.New(c.sandbox.Info.ProviderCredential)})
 }
 
 // connectIn activates a connection to the sandbox's provider with a document format.
-func (c *company) connectIn(t testing.TB, format string) store.ID {
+func (c *company) connectIn(t testing.TB, format string) base.ID {
 	t.Helper()
-	return c.activate(t, store.NewConnection{Kind: "http", Environment: service.Sandbox,
+	return c.activate(t, invoices.NewConnection{Kind: "http", Environment: service.Sandbox,
 		BaseURL: c.sandbox.Info.ProviderURL, Format: format, Credential: secret.New(c.sandbox.Info.ProviderCredential)})
 }
 
 // activate adds a connection and activates it.
-func (c *company) activate(t testing.TB, add store.NewConnection) store.ID {
+func (c *company) activate(t testing.TB, add invoices.NewConnection) base.ID {
 	t.Helper()
-	made, err := c.db.AddConnection(t.Context(), c.id, add)
+	made, err := invoices.AddConnection(t.Context(), c.db, c.id, add)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.db.ActivateConnection(t.Context(), made.ID); err != nil {
+	if _, err := invoices.ActivateConnection(t.Context(), c.db, made.ID); err != nil {
 		t.Fatal(err)
 	}
 	return made.ID
@@ -237,8 +239,8 @@ func (c *company) tokenFor(t testing.TB, ttl time.Duration) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.db.CreateToken(t.Context(), c.user, store.NewToken{Digest: secret.Digest(token),
-		ExpiresAt: time.Now().Add(ttl), Means: store.LoginBySingleSignOn}); err != nil {
+	if _, err := identity.CreateToken(t.Context(), c.db, c.user, identity.NewToken{Digest: secret.Digest(token),
+		ExpiresAt: time.Now().Add(ttl), Means: identity.LoginBySingleSignOn}); err != nil {
 		t.Fatal(err)
 	}
 	return token.Reveal()
@@ -247,7 +249,7 @@ func (c *company) tokenFor(t testing.TB, ttl time.Duration) string {
 // revoke revokes a token.
 func (c *company) revoke(t testing.TB, token string) {
 	t.Helper()
-	if err := c.db.RevokeToken(t.Context(), secret.Digest(secret.New(token))); err != nil {
+	if err := identity.RevokeToken(t.Context(), c.db, secret.Digest(secret.New(token))); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -331,13 +333,13 @@ func (c *company) post(t testing.TB, path, body string) response {
 // draft creates a draft and returns its identifier.
 func (c *company) draft(t testing.TB, body string) string {
 	t.Helper()
-	a := c.post(t, invoices, body)
+	a := c.post(t, invoicesPath, body)
 	a.want(t, http.StatusCreated, "")
 	return a.textAt(t, "/data/id")
 }
 
 const (
-	invoices      = "/api/v1/client/invoices"
+	invoicesPath  = "/api/v1/client/invoices"
 	subscriptions = "/api/v1/webhooks/subscriptions"
 	loginPath     = "/api/v1/client/auth/login"
 )

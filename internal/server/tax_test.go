@@ -28,7 +28,7 @@ func TestReverseChargeHasNoTax(t *testing.T) {
 		c.setProfile(t, emiratiProfile())
 		body := reverseCharge(c)
 		for _, query := range []string{"", "?profile=pint-ae"} {
-			a := c.post(t, invoices+"/preflight"+query, body)
+			a := c.post(t, invoicesPath+"/preflight"+query, body)
 			a.want(t, http.StatusOK, "")
 			wantRaw(t, a, "/data/computed", `{"net":1000.00,"tax":0.00,"total":1000.00}`)
 			wantRaw(t, a, "/data/complete", `true`)
@@ -37,7 +37,7 @@ func TestReverseChargeHasNoTax(t *testing.T) {
 			}
 		}
 		id := c.draft(t, body)
-		path := invoices + "/" + id
+		path := invoicesPath + "/" + id
 		wantPDF(t, c.get(t, path+"/document.pdf"), "", "AED 1,000.00")
 		if document := c.get(t, path+"/document?profile=pint-ae"); !strings.Contains(document.text,
 			">1000.00</cbc:PayableAmount>") {
@@ -70,9 +70,9 @@ func TestContradictoryTax(t *testing.T) {
 			id := tt.c.draft(t, strings.Replace(tt.c.numbered(""), `"vat_category":"S"`, `"vat_category":"Z"`, 1))
 			for _, at := range []string{"", "?submitted=false"} {
 				place := "/data"
-				path := invoices + "/" + id
+				path := invoicesPath + "/" + id
 				if at != "" {
-					path, place = invoices+at, "/data/0"
+					path, place = invoicesPath+at, "/data/0"
 				}
 				a := tt.c.get(t, path)
 				wantRaw(t, a, place+"/complete", `false`)
@@ -81,7 +81,7 @@ func TestContradictoryTax(t *testing.T) {
 					t.Errorf("%s%s: %s", tt.rule, at, a.text)
 				}
 			}
-			refused := tt.c.post(t, invoices+"/"+id+"/submit", "")
+			refused := tt.c.post(t, invoicesPath+"/"+id+"/submit", "")
 			refused.want(t, http.StatusUnprocessableEntity, api.CodeInvoiceIncomplete)
 			wantRaw(t, refused, "/error/details/items[0].vat_rate/0/rule", `"tax_rate"`)
 			wantRaw(t, refused, "/error/details/items[0].vat_rate/0/rule_id", `"`+tt.rule+`"`)

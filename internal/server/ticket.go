@@ -7,8 +7,8 @@ import (
 	"net/http"
 
 	"quittance/internal/fairlimit"
+	"quittance/internal/ledger/base"
 	"quittance/internal/source"
-	"quittance/internal/store"
 )
 
 // ticket is the right of one request to be processed. It holds a slot of a pool while the request is processed, bytes
@@ -31,7 +31,7 @@ type ticket struct {
 func (t *ticket) anonymous() bool { return t.holder.company.IsZero() }
 
 // trackInFlight counts the request among the requests in flight of a tenant, and no longer among those of its source.
-func (t *ticket) trackInFlight(company store.ID) error {
+func (t *ticket) trackInFlight(company base.ID) error {
 	if t.releaseInFlight != nil {
 		t.releaseInFlight()
 		t.releaseInFlight = nil
@@ -113,7 +113,7 @@ func (t *ticket) releaseBytes(n int) {
 
 // setTenant makes the tenant of an accepted credential the holder of the ticket. The request no longer counts as
 // anonymous.
-func (t *ticket) setTenant(ctx context.Context, company store.ID) error {
+func (t *ticket) setTenant(ctx context.Context, company base.ID) error {
 	if t.charged {
 		t.admission.anonymousRate.refund(t.source, 1)
 		t.charged = false
@@ -150,24 +150,24 @@ func (t *ticket) charge(n int64) error {
 }
 
 // authenticate looks up the session of a credential. Meanwhile the ticket holds a slot: of the tenant if the credential
-// was accepted here before, otherwise an anonymous one. The error is [store.ErrNotFound] if the credential is not
-// accepted, and a [*store.SourceNetworkError] if it is not accepted from this source.
+// was accepted here before, otherwise an anonymous one. The error is [base.ErrNotFound] if the credential is not
+// accepted, and a [*base.SourceNetworkError] if it is not accepted from this source.
 func (t *ticket) authenticate(ctx context.Context, presented credential,
-	lookUp func(context.Context, [32]byte) (store.Session, error)) (store.Session, error) {
+	lookUp func(context.Context, [32]byte) (base.Session, error)) (base.Session, error) {
 	if err := t.acquire(ctx); err != nil {
-		return store.Session{}, err
+		return base.Session{}, err
 	}
 	known := presented.recognizedBy(t.source)
 	session, err := lookUp(ctx, presented.digest)
-	if _, elsewhere := errors.AsType[*store.SourceNetworkError](err); elsewhere || errors.Is(err, store.ErrNotFound) {
+	if _, elsewhere := errors.AsType[*base.SourceNetworkError](err); elsewhere || errors.Is(err, base.ErrNotFound) {
 		t.admission.credentials.remove(known)
 		if limited := t.clearTenant(); limited != nil {
-			return store.Session{}, limited
+			return base.Session{}, limited
 		}
-		return store.Session{}, err
+		return base.Session{}, err
 	}
 	if err != nil {
-		return store.Session{}, err
+		return base.Session{}, err
 	}
 	t.admission.credentials.add(known, session.Account.ID)
 	return session, t.setTenant(ctx, session.Account.ID)

@@ -15,20 +15,21 @@ import (
 	"quittance/internal/account"
 	"quittance/internal/connlimit"
 	"quittance/internal/fairlimit"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
 	"quittance/internal/secret"
 	"quittance/internal/source"
-	"quittance/internal/store"
 )
 
 // TestMemoryIsReservedAsBodiesArrive checks that a body of any length is read to its end, whether it was announced
 // correctly or not. The memory that is reserved for it is proportional to what has arrived, and is released. If there
 // is no memory left, reading fails in the middle.
 func TestMemoryIsReservedAsBodiesArrive(t *testing.T) {
-	company := store.ID{1}
+	company := base.ID{1}
 	a := smallAdmission(t)
 	for _, length := range []int{0, 1, 4095, 4096, 4097, 64 << 10, 1 << 20} {
 		for _, announced := range []int64{-1, 0, int64(length), 1 << 40} {
-			for _, owner := range []store.ID{{}, company} {
+			for _, owner := range []base.ID{{}, company} {
 				text := bytes.Repeat([]byte("x"), length)
 				s := &ticket{admission: a, holder: holder{company: owner}}
 				got, err := s.read(iotest.HalfReader(bytes.NewReader(text)), announced)
@@ -50,7 +51,7 @@ func TestMemoryIsReservedAsBodiesArrive(t *testing.T) {
 	if _, err := s.read(strings.NewReader(strings.Repeat("x", 90<<10)), -1); !errors.Is(err, fairlimit.ErrFull) {
 		t.Errorf("error %v, want ErrFull", err)
 	}
-	other := &ticket{admission: a, holder: holder{company: store.ID{2}}}
+	other := &ticket{admission: a, holder: holder{company: base.ID{2}}}
 	if _, err := other.read(strings.NewReader("{}"), 2); err != nil {
 		t.Errorf("no memory for two bytes of another company: %v", err)
 	}
@@ -83,7 +84,8 @@ func TestAnonymousRequestsDoNotDelayCallers(t *testing.T) {
 		t.Fatal("another handler")
 	}
 	s.admission = smallAdmission(t)
-	made, err := db.CreateAccount(t.Context(), "Palm", store.NewUser{Email: "a@example.com", PasswordHash: "x"})
+	made, err := identity.CreateAccount(t.Context(), db.DB, "Palm", identity.NewUser{Email: "a@example.com",
+		PasswordHash: "x"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,8 +100,8 @@ func TestAnonymousRequestsDoNotDelayCallers(t *testing.T) {
 		s.ServeHTTP(w, r)
 		return w.Code
 	}
-	if _, err := db.CreateToken(t.Context(), user, store.NewToken{Digest: secret.Digest(secret.New("known")),
-		ExpiresAt: db.Now().Add(time.Hour)}); err != nil {
+	if _, err := identity.CreateToken(t.Context(), db.DB, user,
+		identity.NewToken{Digest: secret.Digest(secret.New("known")), ExpiresAt: db.Now().Add(time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
 	if status := ask(client+"/account", "known"); status != http.StatusOK {
@@ -124,7 +126,7 @@ func TestAnonymousRequestsDoNotDelayCallers(t *testing.T) {
 		t.Errorf("an anonymous request without a slot answered %d", status)
 	}
 	// A request with a credential that is no longer accepted is anonymous.
-	if err := db.RevokeToken(t.Context(), secret.Digest(secret.New("known"))); err != nil {
+	if err := identity.RevokeToken(t.Context(), db.DB, secret.Digest(secret.New("known"))); err != nil {
 		t.Fatal(err)
 	}
 	if status := ask(client+"/account", "known"); status != http.StatusUnauthorized {
@@ -146,15 +148,15 @@ func TestCredentialCache(t *testing.T) {
 		return d
 	}
 	for n := range 5 * cachedCredentials {
-		c.add(digest(n), store.ID{1})
+		c.add(digest(n), base.ID{1})
 		if n%1000 == 0 {
-			c.add(digest(7), store.ID{2}) // each request of its owner adds it again
+			c.add(digest(7), base.ID{2}) // each request of its owner adds it again
 		}
 	}
 	if held := len(c.current) + len(c.previous); held > 2*cachedCredentials {
 		t.Errorf("%d credentials are held", held)
 	}
-	if company, ok := c.company(digest(7)); !ok || company != (store.ID{2}) {
+	if company, ok := c.company(digest(7)); !ok || company != (base.ID{2}) {
 		t.Error("a credential in use was evicted")
 	}
 	if _, ok := c.company(digest(5*cachedCredentials - 1)); !ok {

@@ -20,19 +20,21 @@ import (
 	"quittance/client/api"
 	"quittance/internal/access"
 	"quittance/internal/account"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/problem"
-	"quittance/internal/store"
 	"quittance/internal/submission"
-	"quittance/test/storetest"
+	"quittance/test/ledgertest"
 )
 
 // inside is a text that may appear only in the log.
 const inside = "pgx: SQLSTATE 42P01 in internal/store/secret.go: canary"
 
 // newTestServer starts a server with additional routes on a real store. The server writes its log to log.
-func newTestServer(t *testing.T, log io.Writer, more ...route) (*httptest.Server, *storetest.Store) {
+func newTestServer(t *testing.T, log io.Writer, more ...route) (*httptest.Server, *ledgertest.Store) {
 	t.Helper()
-	db := storetest.Open(t, storetest.Engines()[0])
+	db := ledgertest.Open(t, ledgertest.Engines()[0])
 	s := New(Config{DB: db.DB, Random: rand.Reader, Now: db.Clock.Now, MaxBody: 1 << 20, RateLimit: 2, Version: "test",
 		Accounts: &account.Service{DB: db.DB, Random: rand.Reader, Now: db.Clock.Now, TokenTTL: time.Hour, LoginRate: 1,
 			Hasher: account.NewHasher(0, account.DefaultCost())},
@@ -67,7 +69,7 @@ func TestInternalErrors(t *testing.T) {
 		{"an aborted handler", func(context.Context, *call) (int, any, error) { panic(http.ErrAbortHandler) },
 			500, api.CodeInternal},
 		{"an unknown error", fails(errors.New(inside)), 500, api.CodeInternal},
-		{"an unavailable database", fails(fmt.Errorf("%w: %s", store.ErrUnavailable, inside)), 503, api.CodeUnavailable},
+		{"an unavailable database", fails(fmt.Errorf("%w: %s", base.ErrUnavailable, inside)), 503, api.CodeUnavailable},
 		{"a time-out", fails(fmt.Errorf("%s: %w", inside, context.DeadlineExceeded)), 503, api.CodeUnavailable},
 		{"a provider that accepted nothing", fails(fmt.Errorf("%s: %w", inside, submission.ErrNotSubmitted)), 502,
 			api.CodeProviderError},
@@ -119,18 +121,18 @@ func failsInside() { panic(inside) }
 // another request's goroutine may have run the transaction.
 func TestPanicInTransaction(t *testing.T) {
 	var log bytes.Buffer
-	var tenant *store.Tenant
+	var tenant *base.Tenant
 	running, db := newTestServer(t, &log, route{method: http.MethodGet, path: "/trouble", needs: access.Public,
 		operation: operation{
 			serve: func(ctx context.Context, _ *call) (int, any, error) {
-				_, _, err := tenant.Idempotent(ctx, "key", [32]byte{}, time.Hour,
-					func(context.Context, *store.Tenant) (store.IdempotentResponse, error) {
+				_, _, err := invoices.Idempotent(ctx, tenant, "key", [32]byte{}, time.Hour,
+					func(context.Context, *base.Tenant) (invoices.IdempotentResponse, error) {
 						failsInside()
-						return store.IdempotentResponse{}, nil
+						return invoices.IdempotentResponse{}, nil
 					})
 				return 200, nil, err
 			}}})
-	created, err := db.CreateAccount(t.Context(), "Palm", store.NewUser{Email: "a@example.com"})
+	created, err := identity.CreateAccount(t.Context(), db.DB, "Palm", identity.NewUser{Email: "a@example.com"})
 	if err != nil {
 		t.Fatal(err)
 	}

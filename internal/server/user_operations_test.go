@@ -10,8 +10,9 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/access"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
 	"quittance/internal/secret"
-	"quittance/internal/store"
 	"quittance/test/kit"
 )
 
@@ -83,7 +84,7 @@ func aUser(t *testing.T, c *company) map[string]string {
 // link logs in the user at a path by single sign-on, as a person who is somebody else each time.
 func (c *company) link(t *testing.T, path string) {
 	t.Helper()
-	id, err := store.ParseID(path[strings.LastIndex(path, "/")+1:])
+	id, err := base.ParseID(path[strings.LastIndex(path, "/")+1:])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,13 +92,13 @@ func (c *company) link(t *testing.T, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	user, err := tenant.User(t.Context(), id)
+	user, err := identity.FindUser(t.Context(), tenant, id)
 	if err != nil {
 		t.Fatal(err)
 	}
-	on := store.SignOn{Issuer: "https://login.example", Subject: user.Email, Email: user.Email}
-	if _, _, err := c.db.CreateSignOnToken(t.Context(), on,
-		store.NewToken{Digest: secret.SessionDigest(secret.New(user.Email)),
+	on := identity.SignOn{Issuer: "https://login.example", Subject: user.Email, Email: user.Email}
+	if _, _, err := identity.CreateSignOnToken(t.Context(), c.db, on,
+		identity.NewToken{Digest: secret.SessionDigest(secret.New(user.Email)),
 			ExpiresAt: time.Now().Add(time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
@@ -127,11 +128,11 @@ func sends(body string) func(t *testing.T, c *company, r *request) {
 // unprove gives the owner another address, and returns the code that proves it.
 func (c *company) unprove(t *testing.T) string {
 	t.Helper()
-	kit.Must(t, c.db.RecordMailer(t.Context(), true))
+	kit.Must(t, identity.RecordMailer(t.Context(), c.db, true))
 	code, err := secret.NewProof(rand.Reader)
 	kit.Must(t, err)
-	_, err = c.db.ChangeAddress(t.Context(), c.id, c.user.ID, store.AddressChange{Email: c.newEmail(),
-		Proof: store.NewProof{Secret: code, Digest: secret.ProofDigest(code)}})
+	_, err = identity.ChangeAddressOf(t.Context(), c.db, c.id, c.user.ID, identity.AddressChange{Email: c.newEmail(),
+		Proof: identity.NewProof{Secret: code, Digest: secret.ProofDigest(code)}})
 	kit.Must(t, err)
 	return code.Reveal()
 }
@@ -183,7 +184,7 @@ var changeUserRows = []row{
 		},
 		check: func(t *testing.T, c *company, a response) {
 			a.wantFaults(t, api.CodeValidationFailed, map[string][]string{"email": {"exists"}})
-			present, err := c.db.Users(t.Context(), c.id)
+			present, err := identity.UsersOf(t.Context(), c.db, c.id)
 			kit.Must(t, err)
 			for _, user := range present {
 				if user.Role == access.Developer {
@@ -291,9 +292,9 @@ var inviteRows = []row{
 			if err != nil {
 				t.Fatal(err)
 			}
-			for n := range store.MaxUsers - 1 {
-				if _, err := tenant.Invite(t.Context(), nil, store.NewInvitation{Email: c.newEmail(), Role: access.Viewer,
-					Digest:    [32]byte{byte(n), byte(n >> 8), c.id[15], c.id[14], c.id[13]},
+			for n := range identity.MaxUsers - 1 {
+				if _, err := identity.Invite(t.Context(), tenant, nil, identity.NewInvitation{Email: c.newEmail(),
+					Role: access.Viewer, Digest: [32]byte{byte(n), byte(n >> 8), c.id[15], c.id[14], c.id[13]},
 					ExpiresAt: time.Now().Add(time.Hour)}); err != nil {
 					t.Fatal(err)
 				}

@@ -10,8 +10,9 @@ import (
 	"quittance/client/api"
 	"quittance/internal/access"
 	"quittance/internal/account"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
 	"quittance/internal/problem"
-	"quittance/internal/store"
 	"quittance/internal/strictjson"
 	"quittance/internal/view"
 )
@@ -22,7 +23,7 @@ func (c *call) listUsers(ctx context.Context) (int, api.List[api.User], error) {
 	if err != nil {
 		return 0, out, err
 	}
-	users, total, err := c.session.Tenant.Users(ctx, page, perPage)
+	users, total, err := identity.Users(ctx, c.session.Tenant, page, perPage)
 	if err != nil {
 		return 0, out, err
 	}
@@ -39,30 +40,31 @@ func (c *call) changeUser(ctx context.Context) (int, api.Data[api.User], error) 
 	if err != nil {
 		return 0, out, err
 	}
-	return perform(ctx, c, func(ctx context.Context, t *store.Tenant) (int, api.Data[api.User], error) {
-		var before, after store.UserChange
-		changed, err := c.Accounts.ChangeUser(ctx, t, c.session, id, func(now store.UserChange) (store.UserChange, error) {
-			before = now
-			role := api.Role(now.Role)
-			target, err := json.Marshal(api.UserChange{Email: &now.Email, Role: &role, Active: &now.Active, Linked: &now.Linked,
-				RevokeAPIKeys: new(false)})
-			if err != nil {
-				return now, fmt.Errorf("user: %w", err)
-			}
-			wanted, faults, err := userChangeDecoder.Patch(target, c.body)
-			if err == nil && len(faults) == 0 && *wanted.Linked && !now.Linked {
-				faults.Add("linked", "not_linked", "must be false: a login by single sign-on makes the link")
-			}
-			if err == nil {
-				err = problem.For(api.CodeValidationFailed).In(faults)
-			}
-			if err == nil {
-				after = store.UserChange{Email: *wanted.Email, Role: access.Role(*wanted.Role), Active: *wanted.Active,
-					Linked: *wanted.Linked, RevokeKeys: *wanted.RevokeAPIKeys}
-			}
-			return after, err
-		})
-		if errors.Is(err, store.ErrLastOwner) {
+	return perform(ctx, c, func(ctx context.Context, t *base.Tenant) (int, api.Data[api.User], error) {
+		var before, after identity.UserChange
+		changed, err := c.Accounts.ChangeUser(ctx, t, c.session, id,
+			func(now identity.UserChange) (identity.UserChange, error) {
+				before = now
+				role := api.Role(now.Role)
+				target, err := json.Marshal(api.UserChange{Email: &now.Email, Role: &role, Active: &now.Active, Linked: &now.Linked,
+					RevokeAPIKeys: new(false)})
+				if err != nil {
+					return now, fmt.Errorf("user: %w", err)
+				}
+				wanted, faults, err := userChangeDecoder.Patch(target, c.body)
+				if err == nil && len(faults) == 0 && *wanted.Linked && !now.Linked {
+					faults.Add("linked", "not_linked", "must be false: a login by single sign-on makes the link")
+				}
+				if err == nil {
+					err = problem.For(api.CodeValidationFailed).In(faults)
+				}
+				if err == nil {
+					after = identity.UserChange{Email: *wanted.Email, Role: access.Role(*wanted.Role), Active: *wanted.Active,
+						Linked: *wanted.Linked, RevokeKeys: *wanted.RevokeAPIKeys}
+				}
+				return after, err
+			})
+		if errors.Is(err, identity.ErrLastOwner) {
 			err = lastOwner(before.Active && !after.Active)
 		}
 		out.Data = view.User(changed)
@@ -86,7 +88,7 @@ func addressError(err error) error {
 	switch {
 	case errors.Is(err, account.ErrOwnAddress):
 		faults.Add("email", "own_address", "is your own address, which changeAddress changes, with your password")
-	case errors.Is(err, store.ErrExists):
+	case errors.Is(err, base.ErrExists):
 		faults.Add("email", "exists", "is that of another user of the company")
 	case errors.Is(err, account.ErrEmail):
 		faults.Add("email", "email", "must be an e-mail address")
@@ -101,8 +103,8 @@ func (c *call) removeUser(ctx context.Context) (int, api.Data[api.User], error) 
 	if err != nil {
 		return 0, api.Data[api.User]{}, err
 	}
-	removed, err := c.session.Tenant.RemoveUser(ctx, c.session, id)
-	if errors.Is(err, store.ErrLastOwner) {
+	removed, err := identity.RemoveUser(ctx, c.session.Tenant, c.session, id)
+	if errors.Is(err, identity.ErrLastOwner) {
 		faults := api.Faults{}
 		faults.Add("role", "last_owner", "is that of the last active owner, who cannot be removed")
 		err = problem.For(api.CodeValidationFailed).In(faults)
@@ -127,7 +129,7 @@ func (c *call) changeAddress(ctx context.Context, body api.AddressRequest) (int,
 func (c *call) requestAddressProof(ctx context.Context) (int, api.Data[api.AddressProofRequested], error) {
 	err := c.Accounts.RequestAddressProof(ctx, c.session)
 	requested := err == nil
-	if errors.Is(err, store.ErrNoMail) {
+	if errors.Is(err, identity.ErrNoMail) {
 		err = nil
 	}
 	return http.StatusOK, api.Data[api.AddressProofRequested]{Data: api.AddressProofRequested{Requested: requested}}, err
@@ -139,7 +141,7 @@ func (c *call) proveAddress(ctx context.Context, body api.AddressProofRequest) (
 	switch {
 	case errors.Is(err, account.ErrProof):
 		faults.Add("code", "unusable", "is not that of the last link that was mailed to you, or the link has expired")
-	case errors.Is(err, store.ErrProvedElsewhere):
+	case errors.Is(err, identity.ErrProvedElsewhere):
 		faults.Add("code", "proved_elsewhere",
 			"proves an address that a user of another company has proved: leave that company, or change the address there, and use the link again")
 	}
@@ -150,7 +152,7 @@ func (c *call) proveAddress(ctx context.Context, body api.AddressProofRequest) (
 }
 
 func (c *call) inviteUser(ctx context.Context, body api.InvitationRequest) (int, api.Data[api.NewInvitation], error) {
-	return perform(ctx, c, func(ctx context.Context, t *store.Tenant) (int, api.Data[api.NewInvitation], error) {
+	return perform(ctx, c, func(ctx context.Context, t *base.Tenant) (int, api.Data[api.NewInvitation], error) {
 		made, err := c.Accounts.Invite(ctx, t, &c.session, *body.Email, access.Role(*body.Role))
 		if err != nil {
 			return 0, api.Data[api.NewInvitation]{}, invitationError(err)
@@ -168,7 +170,7 @@ func invitationError(err error) error {
 	switch {
 	case errors.Is(err, account.ErrEmail):
 		faults.Add("email", "email", "must be an e-mail address")
-	case errors.Is(err, store.ErrExists):
+	case errors.Is(err, base.ErrExists):
 		faults.Add("email", "exists", "is the address of a user of this company")
 	default:
 		return err
@@ -182,7 +184,7 @@ func (c *call) listInvitations(ctx context.Context) (int, api.List[api.Invitatio
 	if err != nil {
 		return 0, out, err
 	}
-	all, err := c.session.Tenant.Invitations(ctx)
+	all, err := identity.Invitations(ctx, c.session.Tenant)
 	if err != nil {
 		return 0, out, err
 	}
@@ -199,8 +201,8 @@ func (c *call) revokeInvitation(ctx context.Context) (int, api.Data[api.Invitati
 	if err != nil {
 		return 0, api.Data[api.Invitation]{}, err
 	}
-	return perform(ctx, c, func(ctx context.Context, t *store.Tenant) (int, api.Data[api.Invitation], error) {
-		revoked, err := t.RevokeInvitation(ctx, c.session, id)
+	return perform(ctx, c, func(ctx context.Context, t *base.Tenant) (int, api.Data[api.Invitation], error) {
+		revoked, err := identity.RevokeInvitation(ctx, t, c.session, id)
 		return http.StatusOK, api.Data[api.Invitation]{Data: view.Invitation(revoked)}, err
 	})
 }

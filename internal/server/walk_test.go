@@ -5,17 +5,17 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"quittance/client/api"
+	"quittance/internal/access"
+	"quittance/internal/ledger/identity"
+	"quittance/internal/problem"
+	"quittance/internal/server"
+	"quittance/test/audittest"
+	"quittance/test/ledgertest"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"quittance/client/api"
-	"quittance/internal/access"
-	"quittance/internal/problem"
-	"quittance/internal/server"
-	"quittance/test/audittest"
-	"quittance/test/storetest"
 )
 
 // TestEveryOperation checks every operation with every documented response, over real HTTP. It fails for a route
@@ -24,7 +24,7 @@ import (
 func TestEveryOperation(t *testing.T) {
 	onEngines(t, walkConfig, func(t *testing.T, s *system) {
 		s.offerPurchase(t)
-		w := &world{system: s, border: s.db.Engine() == storetest.Engines()[0], document: s.readDocument(t),
+		w := &world{system: s, border: s.db.Engine() == ledgertest.Engines()[0], document: s.readDocument(t),
 			audit: audittest.Read(t), own: s.connected(t), other: s.connected(t)}
 		table := map[string]*operation{}
 		for n := range operations {
@@ -272,7 +272,7 @@ var tokenRows = []row{
 		suspended := c.company(t)
 		r.token = suspended.token(t)
 		suspended.suspend(t)
-		if err := c.db.ReactivateAccount(t.Context(), suspended.id); err != nil {
+		if err := identity.ReactivateAccount(t.Context(), c.db, suspended.id); err != nil {
 			t.Fatal(err)
 		}
 	}),
@@ -315,7 +315,7 @@ func (c *company) exhaust(t *testing.T, token string) {
 	t.Helper()
 	c.clock.stop(t)
 	for range callsAMinute { // fewer after the calls that a row has made
-		a := c.send(t, request{method: http.MethodGet, path: invoices, token: token})
+		a := c.send(t, request{method: http.MethodGet, path: invoicesPath, token: token})
 		if a.status == http.StatusTooManyRequests {
 			return
 		}

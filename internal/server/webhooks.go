@@ -9,13 +9,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"quittance/client/api"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/events"
 	"quittance/internal/view"
 )
 
 func (c *call) createSubscription(ctx context.Context,
 	body api.SubscriptionRequest) (int, api.Data[api.NewSubscription], error) {
-	return perform(ctx, c, func(ctx context.Context, t *store.Tenant) (int, api.Data[api.NewSubscription], error) {
+	return perform(ctx, c, func(ctx context.Context, t *base.Tenant) (int, api.Data[api.NewSubscription], error) {
 		created, key, err := c.Destinations.Subscribe(ctx, t, c.Random, body)
 		if err != nil {
 			return 0, api.Data[api.NewSubscription]{}, err
@@ -41,22 +42,22 @@ func (c *call) listSubscriptions(ctx context.Context) (int, api.List[api.Subscri
 }
 
 func (c *call) readSubscription(ctx context.Context) (int, api.Data[api.Subscription], error) {
-	return c.subscription(ctx, (*store.Tenant).Subscription)
+	return c.subscription(ctx, events.FindSubscription)
 }
 
 func (c *call) deactivateSubscription(ctx context.Context) (int, api.Data[api.Subscription], error) {
-	return c.subscription(ctx, (*store.Tenant).DeactivateSubscription)
+	return c.subscription(ctx, events.DeactivateSubscription)
 }
 
 // subscription calls do for the subscription that the path names, and responds with the result.
-func (c *call) subscription(ctx context.Context, do func(*store.Tenant, context.Context, store.ID) (store.Subscription,
+func (c *call) subscription(ctx context.Context, do func(context.Context, *base.Tenant, base.ID) (events.Subscription,
 	error)) (int, api.Data[api.Subscription], error) {
 	id, err := c.id("subscription_id")
 	if err != nil {
 		return 0, api.Data[api.Subscription]{}, err
 	}
-	return perform(ctx, c, func(ctx context.Context, t *store.Tenant) (int, api.Data[api.Subscription], error) {
-		s, err := do(t, ctx, id)
+	return perform(ctx, c, func(ctx context.Context, t *base.Tenant) (int, api.Data[api.Subscription], error) {
+		s, err := do(ctx, t, id)
 		if err != nil {
 			return 0, api.Data[api.Subscription]{}, err
 		}
@@ -74,7 +75,7 @@ func (c *call) listDeliveries(ctx context.Context) (int, api.List[api.Delivery],
 	if err != nil {
 		return 0, out, err
 	}
-	var found view.Page[store.Delivery]
+	var found view.Page[events.Delivery]
 	if known {
 		if found, err = view.Of(c.session.Tenant).Deliveries(ctx, filter, page, perPage); err != nil {
 			return 0, out, err
@@ -91,11 +92,11 @@ func (c *call) listDeliveries(ctx context.Context) (int, api.List[api.Delivery],
 func (c *call) deliveryFilter() (filter view.DeliveryFilter, known bool, err error) {
 	query := c.request.URL.Query()
 	known = true
-	for name, into := range map[string]*store.ID{"subscription_id": &filter.Subscription, "event_id": &filter.Event} {
+	for name, into := range map[string]*base.ID{"subscription_id": &filter.Subscription, "event_id": &filter.Event} {
 		if !query.Has(name) {
 			continue
 		}
-		id, err := store.ParseID(query.Get(name))
+		id, err := base.ParseID(query.Get(name))
 		known = known && err == nil && !id.IsZero()
 		*into = id
 	}
@@ -114,22 +115,22 @@ func (c *call) deliveryFilter() (filter view.DeliveryFilter, known bool, err err
 }
 
 func (c *call) readDelivery(ctx context.Context) (int, api.Data[api.DeliveryDetail], error) {
-	return c.delivery(ctx, (*store.Tenant).Delivery)
+	return c.delivery(ctx, events.FindDelivery)
 }
 
 func (c *call) redeliver(ctx context.Context) (int, api.Data[api.DeliveryDetail], error) {
-	return c.delivery(ctx, (*store.Tenant).Redeliver)
+	return c.delivery(ctx, events.Redeliver)
 }
 
 // delivery calls do for the delivery that the path names, and responds with the result.
-func (c *call) delivery(ctx context.Context, do func(*store.Tenant, context.Context, store.ID) (store.Delivery,
+func (c *call) delivery(ctx context.Context, do func(context.Context, *base.Tenant, base.ID) (events.Delivery,
 	error)) (int, api.Data[api.DeliveryDetail], error) {
 	id, err := c.id("delivery_id")
 	if err != nil {
 		return 0, api.Data[api.DeliveryDetail]{}, err
 	}
-	return perform(ctx, c, func(ctx context.Context, t *store.Tenant) (int, api.Data[api.DeliveryDetail], error) {
-		d, err := do(t, ctx, id)
+	return perform(ctx, c, func(ctx context.Context, t *base.Tenant) (int, api.Data[api.DeliveryDetail], error) {
+		d, err := do(ctx, t, id)
 		if err != nil {
 			return 0, api.Data[api.DeliveryDetail]{}, err
 		}
@@ -145,7 +146,7 @@ func (c *call) listEvents(ctx context.Context) (int, api.Feed[api.Event[jsontext
 	}
 	limit = min(limit, maxPerPage)
 	if c.request.URL.Query().Get("after") == api.CursorLatest {
-		end, err := c.session.Tenant.EventEnd(ctx)
+		end, err := events.EventEnd(ctx, c.session.Tenant)
 		out.Pagination.NextCursor = strconv.FormatInt(end, 10)
 		return http.StatusOK, out, err
 	}
@@ -153,7 +154,7 @@ func (c *call) listEvents(ctx context.Context) (int, api.Feed[api.Event[jsontext
 	if err != nil {
 		return 0, out, err
 	}
-	events, more, err := c.session.Tenant.EventPage(ctx, after, limit, maxPageBytes-envelopeBytes)
+	events, more, err := events.EventPage(ctx, c.session.Tenant, after, limit, maxPageBytes-envelopeBytes)
 	if err != nil {
 		return 0, out, err
 	}

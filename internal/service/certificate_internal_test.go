@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"quittance/internal/ledger/base"
 	"quittance/internal/secret"
-	"quittance/internal/store"
 	"quittance/test/kit"
 )
 
@@ -88,17 +88,17 @@ func TestCertificateRenewal(t *testing.T) {
 // verify the server.
 func TestProductionVerifiesTheDatabase(t *testing.T) {
 	config := Config{Environment: Production, Database: "postgres://db.example/quittance"}
-	if err := config.check(); !errors.Is(err, store.ErrUnverifiedServer) {
+	if err := config.check(); !errors.Is(err, base.ErrUnverifiedServer) {
 		t.Errorf("production: %v", err)
 	}
 	for _, environment := range []string{Local, Sandbox} {
 		config.Environment = environment
-		if err := config.check(); errors.Is(err, store.ErrUnverifiedServer) {
+		if err := config.check(); errors.Is(err, base.ErrUnverifiedServer) {
 			t.Errorf("%s: %v", environment, err)
 		}
 	}
 	config = Config{Environment: Production, Database: "postgres://db.example/quittance?sslmode=verify-full"}
-	if err := config.check(); errors.Is(err, store.ErrUnverifiedServer) {
+	if err := config.check(); errors.Is(err, base.ErrUnverifiedServer) {
 		t.Errorf("verified: %v", err)
 	}
 }

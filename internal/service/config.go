@@ -11,11 +11,12 @@ import (
 	"time"
 
 	"quittance/internal/account"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/mail"
 	"quittance/internal/purchase"
 	"quittance/internal/secret"
 	"quittance/internal/sso"
-	"quittance/internal/store"
 	"quittance/internal/tracing"
 	"quittance/internal/webhook"
 )
@@ -104,13 +105,13 @@ type Config struct {
 	// ExportRows is how many rows a file with a list may have; 0 for 100,000, the most there are.
 	ExportRows int
 	// Quotas bound what one company may store; the zero value means no bounds.
-	Quotas store.Quotas
+	Quotas base.Quotas
 	// Retention is how long history is kept; the zero value means without end.
-	Retention store.Retention
+	Retention invoices.Retention
 	// Destinations says where webhooks may be sent. Production requires the zero value.
 	Destinations webhook.Policy
 	// Checkpoint is for tests that end the process at a given point; nil in production.
-	Checkpoint store.Checkpoint
+	Checkpoint base.Checkpoint
 	// ShutdownDelay is how long a stopping process serves requests, without being ready, before it closes its listeners;
 	// at least 0.
 	ShutdownDelay time.Duration
@@ -150,10 +151,10 @@ func (c *Config) check() error {
 			return errors.New(
 				"--webhook-allow-cidr and --webhook-ca are for local and sandbox: production refuses to start with them")
 		}
-		if err := store.RequireVerifiedServer(c.Database); err != nil {
+		if err := base.RequireVerifiedServer(c.Database); err != nil {
 			return fmt.Errorf("--database: %w", err)
 		}
-		if err := store.RequireVerifiedServer(c.DatabaseDirect); err != nil {
+		if err := base.RequireVerifiedServer(c.DatabaseDirect); err != nil {
 			return fmt.Errorf("--database-direct: %w", err)
 		}
 	default:

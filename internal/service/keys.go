@@ -7,7 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"quittance/internal/store"
+	"quittance/internal/ledger"
+	"quittance/internal/ledger/base"
 )
 
 const (
@@ -21,7 +22,7 @@ const (
 // values of the database, and registers in the database which keys the server has loaded.
 type keyKeeper struct {
 	service *Service
-	server  store.Server
+	server  base.Server
 
 	mu  sync.Mutex
 	err error // the problem with the key file, if any
@@ -49,7 +50,7 @@ func (s *Service) newKeyKeeper(ctx context.Context) (*keyKeeper, error) {
 	}
 	// What is written before anybody can call the server is sealed as it is. A database whose record of that was removed
 	// is not served.
-	return &keyKeeper{service: s, server: server}, s.db.SealAccess(ctx)
+	return &keyKeeper{service: s, server: server}, ledger.SealAccess(ctx, s.db)
 }
 
 // run reloads keys and renews the registration until ctx ends.
@@ -74,10 +75,10 @@ func (k *keyKeeper) run(ctx context.Context) {
 				k.service.config.Log.InfoContext(ctx, "keys loaded", "file", now.File(), "primary_key", now.PrimaryID())
 			}
 			registered, keys = clock(), now
-			if err := k.service.db.BindSecrets(ctx); err != nil {
+			if err := ledger.BindSecrets(ctx, k.service.db); err != nil {
 				k.service.config.Log.WarnContext(ctx, "cannot bind secrets to their rows", "error", err)
 			}
-			if err := k.service.db.SealAccess(ctx); err != nil {
+			if err := ledger.SealAccess(ctx, k.service.db); err != nil {
 				k.service.config.Log.ErrorContext(ctx, "cannot seal who may act", "error", err)
 			}
 		}

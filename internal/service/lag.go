@@ -8,13 +8,18 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"quittance/internal/store"
+	"quittance/internal/ledger"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
+	"quittance/internal/ledger/incoming"
+	"quittance/internal/ledger/invoices"
+	"quittance/internal/ledger/lists"
 )
 
 // lagCollector collects how far polling and deliveries are behind. It reads the database whenever metrics are
 // collected. All replicas report the same numbers, so an alert should take the maximum.
 type lagCollector struct {
-	db                        *store.DB
+	db                        *base.DB
 	log                       *slog.Logger
 	outage                    *outage
 	overdue, oldest, troubled *prometheus.Desc
@@ -28,7 +33,7 @@ type lagCollector struct {
 // collectTimeout bounds one collection.
 const collectTimeout = 5 * time.Second
 
-func newLagCollector(db *store.DB, log *slog.Logger, outage *outage) *lagCollector {
+func newLagCollector(db *base.DB, log *slog.Logger, outage *outage) *lagCollector {
 	return &lagCollector{db: db, log: log, outage: outage,
 		overdue: prometheus.NewDesc("quittance_lookups_overdue", "Submissions whose status query is overdue.",
 			nil, nil),
@@ -85,7 +90,7 @@ func (s *lagCollector) Collect(to chan<- prometheus.Metric) {
 	gauge := func(description *prometheus.Desc, value float64, labels ...string) {
 		to <- prometheus.MustNewConstMetric(description, prometheus.GaugeValue, value, labels...)
 	}
-	now, err := s.db.PollLag(ctx)
+	now, err := invoices.ReadPollLag(ctx, s.db)
 	if err != nil {
 		s.warn(ctx, "lag of polling", err)
 		return
@@ -96,7 +101,7 @@ func (s *lagCollector) Collect(to chan<- prometheus.Metric) {
 		gauge(s.active, float64(connections.Active), connections.Kind)
 		gauge(s.troubled, float64(connections.OpenCircuits), connections.Kind)
 	}
-	deliveries, submissions, err := s.db.Backlogs(ctx)
+	deliveries, submissions, err := lists.Backlogs(ctx, s.db)
 	if err != nil {
 		s.warn(ctx, "backlog of work", err)
 		return
@@ -105,7 +110,7 @@ func (s *lagCollector) Collect(to chan<- prometheus.Metric) {
 	gauge(s.deliveriesOverdue, float64(deliveries.Overdue))
 	gauge(s.deliveryOldest, deliveries.Oldest.Seconds())
 	gauge(s.submissions, float64(submissions.Pending))
-	mails, oldest, err := s.db.MailBacklog(ctx)
+	mails, oldest, err := identity.MailBacklog(ctx, s.db)
 	if err != nil {
 		s.warn(ctx, "e-mails that wait", err)
 		return
@@ -116,7 +121,7 @@ func (s *lagCollector) Collect(to chan<- prometheus.Metric) {
 		waited = max(0, s.db.Now().Sub(oldest).Seconds())
 	}
 	gauge(s.mailOldest, waited)
-	unknown, err := s.db.UnknownAges(ctx)
+	unknown, err := lists.ReadUnknownAges(ctx, s.db)
 	if err != nil {
 		s.warn(ctx, "submissions of unknown outcome", err)
 		return
@@ -125,7 +130,7 @@ func (s *lagCollector) Collect(to chan<- prometheus.Metric) {
 	gauge(s.unknown, float64(unknown.Hours), "day")
 	gauge(s.unknown, float64(unknown.Days), "older")
 	gauge(s.unknownOldest, unknown.Oldest.Seconds())
-	contradicted, err := s.db.Contradicted(ctx)
+	contradicted, err := invoices.Contradicted(ctx, s.db)
 	if err != nil {
 		s.warn(ctx, "contradicted submissions", err)
 		return
@@ -145,24 +150,24 @@ func (s *lagCollector) warn(ctx context.Context, numbers string, err error) {
 func (s *lagCollector) collectTimes(ctx context.Context,
 	gauge func(description *prometheus.Desc, value float64, labels ...string)) {
 	seconds := func(at time.Time) float64 { return float64(at.UnixMicro()) / 1e6 }
-	switch at, err := s.db.OldestPurchaseSync(ctx); {
-	case errors.Is(err, store.ErrNotFound):
+	switch at, err := incoming.OldestPurchaseSync(ctx, s.db); {
+	case errors.Is(err, base.ErrNotFound):
 		gauge(s.oldestSync, 0)
 	case err != nil:
 		s.warn(ctx, "oldest purchase sync", err)
 	default:
 		gauge(s.oldestSync, seconds(at))
 	}
-	switch at, err := s.db.LastBackup(ctx); {
-	case errors.Is(err, store.ErrNotFound):
+	switch at, err := ledger.LastBackup(ctx, s.db); {
+	case errors.Is(err, base.ErrNotFound):
 		gauge(s.lastBackup, 0)
 	case err != nil:
 		s.warn(ctx, "last backup", err)
 	default:
 		gauge(s.lastBackup, seconds(at))
 	}
-	switch last, err := s.db.LastVerification(ctx); {
-	case errors.Is(err, store.ErrNotFound):
+	switch last, err := identity.LastVerification(ctx, s.db); {
+	case errors.Is(err, base.ErrNotFound):
 		gauge(s.lastVerification, 0)
 		gauge(s.evidenceFaults, 0)
 	case err != nil:

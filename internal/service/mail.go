@@ -6,9 +6,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"quittance/internal/ledger/identity"
 	"quittance/internal/mail"
 	"quittance/internal/queue"
-	"quittance/internal/store"
 )
 
 // recordMailer records whether the installation sends e-mails. A process that runs no work does not know.
@@ -16,7 +16,7 @@ func (s *Service) recordMailer(ctx context.Context) error {
 	if !s.config.Workers {
 		return nil
 	}
-	return s.db.RecordMailer(ctx, s.config.Mail.Host != "")
+	return identity.RecordMailer(ctx, s.db, s.config.Mail.Host != "")
 }
 
 // startMails starts the workers that send e-mails, if this process has a relay for them.
@@ -34,7 +34,7 @@ func (s *Service) startMails(ctx context.Context, running *sync.WaitGroup) {
 // tellOwners turns the notices to owners that are due into mails.
 func (s *Service) tellOwners(ctx context.Context) error {
 	for {
-		if handled, err := s.db.TellOwners(ctx); err != nil || handled == 0 {
+		if handled, err := identity.TellOwners(ctx, s.db); err != nil || handled == 0 {
 			return err
 		}
 	}
@@ -45,9 +45,9 @@ func (s *Service) tellOwners(ctx context.Context) error {
 func newMailCounter() *prometheus.CounterVec {
 	mails := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "quittance_mail_attempts_total",
 		Help: "Attempts to send an e-mail, by kind of e-mail and by what followed: sent, pending (another attempt follows) or failed."}, []string{"kind", "state"})
-	for _, kind := range append(store.NoticeKinds(), store.MailInvitation, store.MailPasswordReset,
-		store.MailPasswordChanged, store.MailAddressProof, store.MailAddressChanged) {
-		for _, state := range []store.MailState{store.MailSent, store.MailPending, store.MailFailed} {
+	for _, kind := range append(identity.NoticeKinds(), identity.MailInvitation, identity.MailPasswordReset,
+		identity.MailPasswordChanged, identity.MailAddressProof, identity.MailAddressChanged) {
+		for _, state := range []identity.MailState{identity.MailSent, identity.MailPending, identity.MailFailed} {
 			mails.WithLabelValues(string(kind), string(state))
 		}
 	}
@@ -65,7 +65,7 @@ func newRefusalCounter() *prometheus.CounterVec {
 }
 
 // mail counts an attempt to send an e-mail.
-func (m *metrics) mail(kind store.MailKind, result store.MailResult) {
+func (m *metrics) mail(kind identity.MailKind, result identity.MailResult) {
 	m.mails.WithLabelValues(string(kind), string(result.State)).Inc()
 	if result.Reason != "" {
 		m.refusals.WithLabelValues(result.Reason).Inc()

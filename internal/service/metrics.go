@@ -12,8 +12,9 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/connlimit"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/queue"
-	"quittance/internal/store"
 	"quittance/internal/webhook"
 )
 
@@ -61,7 +62,7 @@ func newMetrics() *metrics {
 	m.outcomes = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "quittance_submission_outcomes_total",
 		Help: "Responses of providers that changed the outcome of a submission, by new outcome."}, []string{"outcome"})
 	for _, outcome := range []api.Outcome{api.OutcomeAcknowledged, api.OutcomeRejected, api.OutcomeUnknown,
-		store.OutcomeNotSent} {
+		invoices.OutcomeNotSent} {
 		m.outcomes.WithLabelValues(string(outcome)) // so that a rate has a beginning
 	}
 	m.closed = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "quittance_http_connections_closed_total",
@@ -151,7 +152,7 @@ func (m *metrics) onEnd(work string) func(queue.End) {
 func (m *metrics) outcome(outcome api.Outcome) { m.outcomes.WithLabelValues(string(outcome)).Inc() }
 
 // observeProcess registers what the process is, whether it is ready, and its connections to the database.
-func (m *metrics) observeProcess(c Config, db *store.DB, ready func(context.Context) error) {
+func (m *metrics) observeProcess(c Config, db *base.DB, ready func(context.Context) error) {
 	info := prometheus.NewGauge(prometheus.GaugeOpts{Name: "quittance_build_info",
 		Help: "1, with the release of the binary and what the process is as labels.",
 		ConstLabels: prometheus.Labels{"version": c.Version, "environment": c.Environment, "role": c.role(),

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
 )
 
 // outageGap is the shortest time between two lines that say that the database does not respond.
@@ -40,7 +40,7 @@ func newOutage(log *slog.Logger, now func() time.Time) *outage {
 func (o *outage) saw(ctx context.Context, task string, err error) (logged bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if !errors.Is(err, store.ErrUnavailable) {
+	if !errors.Is(err, base.ErrUnavailable) {
 		o.answered(ctx, task)
 		return false
 	}
@@ -64,7 +64,7 @@ func (o *outage) saw(ctx context.Context, task string, err error) (logged bool) 
 func (o *outage) covers(err error) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return errors.Is(err, store.ErrUnavailable) && len(o.failing) > 0
+	return errors.Is(err, base.ErrUnavailable) && len(o.failing) > 0
 }
 
 // answered notes that the database has answered a task.

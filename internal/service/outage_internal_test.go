@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
 )
 
 // TestOutage: however many tasks fail in an outage of the database, and however often, the log has one line when it
@@ -41,7 +41,7 @@ func TestOutage(t *testing.T) {
 		}
 		log.Reset()
 	}
-	down := fmt.Errorf("scan: %w", store.ErrUnavailable)
+	down := fmt.Errorf("scan: %w", base.ErrUnavailable)
 	fail := func(seconds int) {
 		t.Helper()
 		for range seconds {
@@ -95,7 +95,7 @@ func TestRepeat(t *testing.T) {
 		var log bytes.Buffer
 		s := &Service{config: Config{Log: slog.New(slog.NewTextHandler(&log, nil))}}
 		s.outage = newOutage(slog.New(slog.DiscardHandler), time.Now)
-		down, broken := fmt.Errorf("scan: %w", store.ErrUnavailable), errors.New("a broken statement")
+		down, broken := fmt.Errorf("scan: %w", base.ErrUnavailable), errors.New("a broken statement")
 		results := []error{nil, broken, broken, nil, down, down, nil, broken, broken}
 		ctx, stop := context.WithCancel(t.Context())
 		runs := 0

@@ -3,16 +3,16 @@ package service
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
 )
 
 // poolCollector collects the numbers of the pools of connections to the database.
 type poolCollector struct {
-	db                          *store.DB
+	db                          *base.DB
 	limit, inUse, waits, waited *prometheus.Desc
 }
 
-func newPoolCollector(db *store.DB) *poolCollector {
+func newPoolCollector(db *base.DB) *poolCollector {
 	pool := []string{"pool"}
 	return &poolCollector{db: db,
 		limit: prometheus.NewDesc("quittance_database_connections_limit",

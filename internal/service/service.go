@@ -30,6 +30,9 @@ import (
 	"quittance/internal/docs"
 	"quittance/internal/export"
 	"quittance/internal/httpserver"
+	"quittance/internal/ledger"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/operator"
 	"quittance/internal/provider"
 	"quittance/internal/provider/adapters"
@@ -38,7 +41,6 @@ import (
 	"quittance/internal/server"
 	"quittance/internal/source"
 	"quittance/internal/sso"
-	"quittance/internal/store"
 	"quittance/internal/submission"
 	"quittance/internal/tracing"
 	"quittance/internal/view"
@@ -48,7 +50,7 @@ import (
 // Service is one process: an API, workers, or both.
 type Service struct {
 	config      Config
-	db          *store.DB
+	db          *base.DB
 	release     func() error
 	sender      *webhook.Sender
 	deliverer   *webhook.Deliverer
@@ -91,7 +93,7 @@ func Open(ctx context.Context, config Config) (_ *Service, err error) {
 	if err := s.startTracing(); err != nil {
 		return nil, err
 	}
-	if s.db, err = store.Open(ctx, config.Database, store.Options{Direct: config.DatabaseDirect, Now: config.Now,
+	if s.db, err = ledger.Open(ctx, config.Database, base.Options{Direct: config.DatabaseDirect, Now: config.Now,
 		Keys: config.Keys, ReloadKeys: config.ReloadKeys, Log: s.config.Log, Checkpoint: config.Checkpoint,
 		Quotas: config.Quotas, ObserveWrite: s.observeWrite(), Release: config.Version, Admit: s.admit}); err != nil {
 		return nil, err
@@ -100,7 +102,7 @@ func Open(ctx context.Context, config Config) (_ *Service, err error) {
 	space.observe(s.metrics)
 	s.readiness = newReadiness(func(ctx context.Context) error { return cmp.Or(s.db.Ping(ctx), space.check(ctx)) },
 		time.Now)
-	if err := s.db.RecordEnvironment(ctx, config.Environment); err != nil {
+	if err := invoices.RecordEnvironment(ctx, s.db, config.Environment); err != nil {
 		return nil, err
 	}
 	if err := s.recordMailer(ctx); err != nil {
@@ -152,18 +154,18 @@ func (s *Service) createSignOn() (err error) {
 
 // admit acquires the right to serve the database, and returns an error if it must not be served with these settings.
 // Nothing in it is changed before.
-func (s *Service) admit(ctx context.Context, db *store.DB) error {
+func (s *Service) admit(ctx context.Context, db *base.DB) error {
 	release, err := db.LockForServing()
 	if err != nil {
 		return err
 	}
 	s.release = release // set only now, because Close calls it
 	if s.config.Environment != Local {
-		if err := db.RefuseSimulator(ctx); err != nil {
+		if err := invoices.RefuseSimulator(ctx, db); err != nil {
 			return err
 		}
 	}
-	return db.CheckEnvironment(ctx, s.config.Environment)
+	return invoices.CheckEnvironment(ctx, db, s.config.Environment)
 }
 
 // warnUnapproved logs the active connections that this release may not use in production.
@@ -171,12 +173,12 @@ func (s *Service) warnUnapproved(ctx context.Context) error {
 	if s.config.Environment != Production {
 		return nil
 	}
-	connections, err := s.db.Connections(ctx, nil)
+	connections, err := invoices.Connections(ctx, s.db, nil)
 	if err != nil {
 		return err
 	}
 	for _, c := range connections {
-		if c.State == store.ConnectionActive && !c.Allowed(Production, s.config.Version) {
+		if c.State == invoices.ConnectionActive && !c.Allowed(Production, s.config.Version) {
 			s.config.Log.WarnContext(ctx,
 				"this release may not submit over the connection: approve it with quittance connection approve",
 				"connection", c.ID, "account", c.Account, "environment", c.Environment, "release", s.config.Version)
@@ -223,7 +225,7 @@ func (s *Service) createServices() {
 }
 
 // adapter creates the provider adapter of a connection.
-func (s *Service) adapter(c store.Connection, credential secret.Text) (provider.Adapter, error) {
+func (s *Service) adapter(c invoices.Connection, credential secret.Text) (provider.Adapter, error) {
 	kind, known := adapters.Describe(c.Kind)
 	if !known {
 		return nil, fmt.Errorf("unknown connection kind %q", c.Kind)
@@ -367,14 +369,14 @@ func (s *Service) servers() []*httpserver.Server {
 func (s *Service) Submissions() *submission.Service { return s.submissions }
 
 // DB returns the store, in which the sandbox creates its accounts.
-func (s *Service) DB() *store.DB { return s.db }
+func (s *Service) DB() *base.DB { return s.db }
 
 // Run serves requests and runs work until ctx ends or a listener fails. Then it stops: it claims no more work and is no
 // longer ready, serves requests for config.ShutdownDelay, closes its listeners, waits up to config.Grace for running
 // requests and tasks, and closes the store. Tasks that are interrupted are due again when their leases end.
 func (s *Service) Run(ctx context.Context) error {
 	// From now on the process acts by itself, not on a command of a user.
-	ctx, stop := context.WithCancel(store.WithActor(ctx, store.SystemActor()))
+	ctx, stop := context.WithCancel(base.WithActor(ctx, base.SystemActor()))
 	defer stop()
 	var failed error
 	var once sync.Once
@@ -387,7 +389,7 @@ func (s *Service) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	if s.config.Workers && s.db.SingleServer() {
 		// Do this before serving: all leases that exist now belong to a process that has ended.
-		if err := s.db.ReleaseOrphanedLeases(ctx); err != nil {
+		if err := invoices.ReleaseOrphanedLeases(ctx, s.db); err != nil {
 			return errors.Join(err, s.Close())
 		}
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
 	"quittance/internal/tracing"
 )
 
@@ -42,6 +42,6 @@ func (s *Service) observeWrite() func(context.Context, string) func(error) {
 	}
 	return func(ctx context.Context, operation string) func(error) {
 		span := s.tracer.Write(ctx, operation)
-		return func(err error) { span.EndWrite(err == nil, errors.Is(err, store.ErrUnavailable)) }
+		return func(err error) { span.EndWrite(err == nil, errors.Is(err, base.ErrUnavailable)) }
 	}
 }

@@ -4,10 +4,11 @@ import (
 	"context"
 	"iter"
 	"log/slog"
+	"quittance/internal/ledger"
+	"quittance/internal/ledger/invoices"
+	"quittance/internal/queue"
 	"sync"
 	"time"
-
-	"quittance/internal/queue"
 )
 
 // The sizes of the worker pools; see [queue.Options]. Deliveries and status queries mostly wait for servers of others,
@@ -138,17 +139,17 @@ func (s *Service) cleanUp(ctx context.Context) {
 	ticker := time.NewTicker(cleanUpInterval)
 	defer ticker.Stop()
 	for {
-		if err := s.db.DeleteExpired(ctx); err != nil {
+		if err := ledger.DeleteExpired(ctx, s.db); err != nil {
 			s.config.Log.WarnContext(ctx, "cannot remove expired rows", "error", err)
 		}
 		// of invoices that replicas of the previous version have stored
-		if made, err := s.db.Summarize(ctx); err != nil || made > 0 {
+		if made, err := invoices.SummarizeMissing(ctx, s.db); err != nil || made > 0 {
 			s.config.Log.Log(ctx, levelOf(err), "invoices summarized", "invoices", made, "error", err)
 		}
-		if made, err := s.db.CountInvoices(ctx); err != nil || made > 0 {
+		if made, err := invoices.CountMissing(ctx, s.db); err != nil || made > 0 {
 			s.config.Log.Log(ctx, levelOf(err), "invoices counted", "invoices", made, "error", err)
 		}
-		if removed, err := s.db.ApplyRetention(ctx, s.config.Retention); err != nil || removed > 0 {
+		if removed, err := invoices.ApplyRetention(ctx, s.db, s.config.Retention); err != nil || removed > 0 {
 			s.config.Log.Log(ctx, levelOf(err), "history removed by age", "rows", removed, "error", err)
 		}
 		select {

@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"sync"
 
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/provider"
 	"quittance/internal/secret"
-	"quittance/internal/store"
 )
 
 // maxAdapters is the number of adapters that are kept: the most recently used ones.
@@ -17,25 +18,25 @@ const maxAdapters = 4096
 // Adapters keeps one adapter for each connection, so that network connections are reused. It is safe for concurrent
 // use.
 type Adapters struct {
-	db      *store.DB
-	connect func(store.Connection, secret.Text) (provider.Adapter, error)
+	db      *base.DB
+	connect func(invoices.Connection, secret.Text) (provider.Adapter, error)
 
 	limit int // how many adapters are kept
 
 	mu   sync.Mutex
-	open map[store.ID]*list.Element
+	open map[base.ID]*list.Element
 	used list.List // of *opened, most recently used first
 }
 
 // opened is an adapter with the connection that it was made for, as it was then.
 type opened struct {
 	adapter    provider.Adapter
-	connection store.Connection
+	connection invoices.Connection
 }
 
 // NewAdapters returns adapters that connect makes from a connection and its credential.
-func NewAdapters(db *store.DB, connect func(store.Connection, secret.Text) (provider.Adapter, error)) *Adapters {
-	return &Adapters{db: db, connect: connect, limit: maxAdapters, open: map[store.ID]*list.Element{}}
+func NewAdapters(db *base.DB, connect func(invoices.Connection, secret.Text) (provider.Adapter, error)) *Adapters {
+	return &Adapters{db: db, connect: connect, limit: maxAdapters, open: map[base.ID]*list.Element{}}
 }
 
 // ErrNoAdapter says that a connection cannot be used, for instance because its credential cannot be decrypted.
@@ -43,11 +44,11 @@ var ErrNoAdapter = errors.New("no adapter for the connection")
 
 // For returns the adapter of a connection. It makes a new adapter if the connection has changed, for instance its
 // credential. Calls in progress keep their adapter. An adapter that is no longer kept closes its idle connections by
-// itself. The error wraps [store.ErrChangedRow] if another program has altered the connection's row.
-func (a *Adapters) For(c store.Connection) (provider.Adapter, error) {
+// itself. The error wraps [base.ErrChangedRow] if another program has altered the connection's row.
+func (a *Adapters) For(c invoices.Connection) (provider.Adapter, error) {
 	// Decrypt the credential every time, even for an adapter that is kept: this proves that the connection and its
 	// approval are as they were recorded.
-	credential, err := a.db.Credential(c)
+	credential, err := invoices.Credential(a.db, c)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoAdapter, err)
 	}

@@ -13,14 +13,18 @@ import (
 	"quittance/client/api"
 	"quittance/internal/document"
 	"quittance/internal/invoice"
+	"quittance/internal/ledger"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
+	"quittance/internal/ledger/invoices"
+	"quittance/internal/ledger/proof"
 	"quittance/internal/provider"
 	"quittance/internal/provider/adapters"
 	"quittance/internal/secret"
-	"quittance/internal/store"
 	"quittance/internal/submission"
 	"quittance/test/kit"
+	"quittance/test/ledgertest"
 	"quittance/test/providertest"
-	"quittance/test/storetest"
 )
 
 // belgian is a company that sends through e-invoice.be.
@@ -35,10 +39,10 @@ func newBelgian(t *testing.T, engine string, limit time.Duration) *belgian {
 	keys, err := secret.Generate()
 	kit.Must(t, err)
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
-	db, err := store.Open(t.Context(), storetest.Database(t, engine), store.Options{Keys: keys, Log: log})
+	db, err := ledger.Open(t.Context(), ledgertest.Database(t, engine), base.Options{Keys: keys, Log: log})
 	kit.Must(t, err)
 	t.Cleanup(func() { kit.Must(t, db.Close()) })
-	adapters := submission.NewAdapters(db, func(c store.Connection, credential secret.Text) (provider.Adapter, error) {
+	adapters := submission.NewAdapters(db, func(c invoices.Connection, credential secret.Text) (provider.Adapter, error) {
 		kind, _ := adapters.Describe(c.Kind)
 		return kind.Open(provider.Config{BaseURL: c.BaseURL, Credential: credential, Timeout: limit, Clock: time.Now})
 	})
@@ -50,15 +54,15 @@ func newBelgian(t *testing.T, engine string, limit time.Duration) *belgian {
 		Log: log, Polling: submission.Polling{First: time.Millisecond, Max: 20 * time.Millisecond,
 			MissingGap: time.Millisecond},
 		Observe: func(string, string, time.Duration) {}})
-	account, err := db.CreateAccount(t.Context(), "Atelier Maas BV", store.NewUser{Email: "owner@example.com",
+	account, err := identity.CreateAccount(t.Context(), db, "Atelier Maas BV", identity.NewUser{Email: "owner@example.com",
 		Name: "Owner", PasswordHash: "$hash"})
 	kit.Must(t, err)
-	kit.Must(t, db.SetProfile(t.Context(), account.ID, *providertest.BelgianSeller()))
-	added, err := db.AddConnection(t.Context(), account.ID,
-		store.NewConnection{Kind: "e-invoice-be", Environment: "sandbox", BaseURL: server.URL,
+	kit.Must(t, identity.SetProfile(t.Context(), db, account.ID, *providertest.BelgianSeller()))
+	added, err := invoices.AddConnection(t.Context(), db, account.ID,
+		invoices.NewConnection{Kind: "e-invoice-be", Environment: "sandbox", BaseURL: server.URL,
 			Format: string(document.BIS3), Credential: secret.New(credential)})
 	kit.Must(t, err)
-	_, err = db.ActivateConnection(t.Context(), added.ID)
+	_, err = invoices.ActivateConnection(t.Context(), db, added.ID)
 	kit.Must(t, err)
 	b.tenant, err = db.Tenant(t.Context(), account.ID)
 	kit.Must(t, err)
@@ -66,21 +70,21 @@ func newBelgian(t *testing.T, engine string, limit time.Duration) *belgian {
 }
 
 // draft creates a draft after a change.
-func (b *belgian) draft(t *testing.T, number string, change func(*api.Draft)) store.ID {
+func (b *belgian) draft(t *testing.T, number string, change func(*api.Draft)) base.ID {
 	t.Helper()
 	draft := providertest.BelgianInvoice(number)
 	if change != nil {
 		change(draft)
 	}
-	created, err := b.tenant.CreateInvoice(t.Context(), draft)
+	created, err := invoices.Create(t.Context(), b.tenant, draft)
 	kit.Must(t, err)
 	return created.ID
 }
 
 // correct changes the name of the buyer.
-func (b *belgian) correct(t *testing.T, id store.ID, name string) {
+func (b *belgian) correct(t *testing.T, id base.ID, name string) {
 	t.Helper()
-	_, err := b.tenant.UpdateInvoice(t.Context(), id, func(int64) bool { return true },
+	_, err := invoices.Update(t.Context(), b.tenant, id, func(int64) bool { return true },
 		func(current []byte) (api.Draft, error) {
 			var draft api.Draft
 			err := json.Unmarshal(current, &draft)
@@ -91,11 +95,11 @@ func (b *belgian) correct(t *testing.T, id store.ID, name string) {
 }
 
 // poll polls until a submission meets a condition.
-func (b *belgian) poll(t *testing.T, id store.ID, until func(store.Submission) bool) store.Submission {
+func (b *belgian) poll(t *testing.T, id base.ID, until func(invoices.Submission) bool) invoices.Submission {
 	t.Helper()
-	var last store.Submission
+	var last invoices.Submission
 	kit.Eventually(t, func() error {
-		found, err := b.tenant.Invoice(t.Context(), id)
+		found, err := invoices.Find(t.Context(), b.tenant, id)
 		kit.Must(t, err)
 		if last = *found.Submission; until(last) {
 			return nil
@@ -107,8 +111,8 @@ func (b *belgian) poll(t *testing.T, id store.ID, until func(store.Submission) b
 }
 
 // state returns a condition of [belgian.poll]: the word of the provider.
-func state(want string) func(store.Submission) bool {
-	return func(s store.Submission) bool {
+func state(want string) func(invoices.Submission) bool {
+	return func(s invoices.Submission) bool {
 		value, _, _ := s.States.Get(invoice.DimensionProviderInvoice)
 		return value == want
 	}
@@ -155,7 +159,7 @@ func TestEInvoiceBEJourney(t *testing.T) {
 			After: true, Hang: ever}, {Operation: "outbox", Times: 2, Status: 500}}, first: api.OutcomeUnknown},
 	} {
 		t.Run(name, func(t *testing.T) {
-			storetest.EachEngine(t, func(t *testing.T, engine string) {
+			ledgertest.EachEngine(t, func(t *testing.T, engine string) {
 				limit := ample
 				for _, fault := range c.faults {
 					if fault.Hang > 0 && testing.Short() {
@@ -191,8 +195,8 @@ func TestEInvoiceBEJourney(t *testing.T) {
 // wantEvidence checks that every response that was kept still says what was read from it.
 func (b *belgian) wantEvidence(t *testing.T) {
 	t.Helper()
-	verified, err := b.VerifyEvidence(t.Context(),
-		store.Replay{Response: submission.Replay, Sent: submission.ReadSubmitted})
+	verified, err := proof.Verify(t.Context(), b.testService.DB,
+		proof.Replay{Response: submission.Replay, Sent: submission.ReadSubmitted})
 	kit.Must(t, err)
 	if len(verified.Faults) > 0 {
 		t.Errorf("%+v", verified.Faults)
@@ -203,14 +207,15 @@ func (b *belgian) wantEvidence(t *testing.T) {
 // again until an administrator orders it, and that a document that was already sent is not sent by such an order
 // either.
 func TestEInvoiceBELosesTheDocument(t *testing.T) {
-	storetest.EachEngine(t, func(t *testing.T, engine string) {
+	ledgertest.EachEngine(t, func(t *testing.T, engine string) {
 		b := newBelgian(t, engine, ample)
 		b.standIn.Add(providertest.Fault{Operation: "create", Times: 1})
 		id := b.draft(t, "INV-1", nil)
 		b.submit(t, id, api.OutcomeUnknown)
-		s := b.poll(t, id, func(s store.Submission) bool { return s.MissingCount >= 3 })
+		s := b.poll(t, id, func(s invoices.Submission) bool { return s.MissingCount >= 3 })
 		b.wantSent(t)
-		_, err := b.ResolveSubmission(t.Context(), s.ID, store.DecisionResend, "the provider has no such document")
+		_, err := invoices.ResolveAnySubmission(t.Context(), b.testService.DB, s.ID, invoices.DecisionResend,
+			"the provider has no such document")
 		kit.Must(t, err)
 		b.poll(t, id, state("TRANSIT"))
 		b.wantSent(t, 1)
@@ -220,15 +225,16 @@ func TestEInvoiceBELosesTheDocument(t *testing.T) {
 // TestEInvoiceBEIsOrderedTwice checks that the provider's guard holds: a document that was sent, but cannot be looked
 // up, is not sent again although an administrator orders it.
 func TestEInvoiceBEIsOrderedTwice(t *testing.T) {
-	storetest.EachEngine(t, func(t *testing.T, engine string) {
+	ledgertest.EachEngine(t, func(t *testing.T, engine string) {
 		b := newBelgian(t, engine, ample)
 		b.standIn.Add(providertest.Fault{Operation: "send", Times: 1, After: true})
 		b.standIn.Add(providertest.Fault{Operation: "get", Times: 2, Status: 422})
 		id := b.draft(t, "INV-1", nil)
 		b.submit(t, id, api.OutcomeUnknown)
-		found, err := b.tenant.Invoice(t.Context(), id)
+		found, err := invoices.Find(t.Context(), b.tenant, id)
 		kit.Must(t, err)
-		_, err = b.ResolveSubmission(t.Context(), found.Submission.ID, store.DecisionResend, "the customer has no invoice")
+		_, err = invoices.ResolveAnySubmission(t.Context(), b.testService.DB, found.Submission.ID,
+			invoices.DecisionResend, "the customer has no invoice")
 		kit.Must(t, err)
 		b.poll(t, id, state("TRANSIT"))
 		b.wantSent(t, 1)
@@ -238,7 +244,7 @@ func TestEInvoiceBEIsOrderedTwice(t *testing.T) {
 // TestEInvoiceBERejection checks that the provider's word FAILED rejects a document, and that the corrected one is
 // another document.
 func TestEInvoiceBERejection(t *testing.T) {
-	storetest.EachEngine(t, func(t *testing.T, engine string) {
+	ledgertest.EachEngine(t, func(t *testing.T, engine string) {
 		b := newBelgian(t, engine, ample)
 		id := b.draft(t, "INV-1", nil)
 		b.submit(t, id, api.OutcomeAcknowledged)
@@ -261,11 +267,11 @@ func TestEInvoiceBERejection(t *testing.T) {
 // TestEInvoiceBERefusal checks that a document that the provider finds invalid is not sent: the invoice is a draft
 // again. The same document continues with the provider's draft, and a corrected one is another document.
 func TestEInvoiceBERefusal(t *testing.T) {
-	storetest.EachEngine(t, func(t *testing.T, engine string) {
+	ledgertest.EachEngine(t, func(t *testing.T, engine string) {
 		b := newBelgian(t, engine, ample)
 		id := b.draft(t, "INV-1", func(d *api.Draft) { d.RecipientName = new("Invalid") })
-		b.submit(t, id, store.OutcomeNotSent)
-		b.submit(t, id, store.OutcomeNotSent)
+		b.submit(t, id, invoices.OutcomeNotSent)
+		b.submit(t, id, invoices.OutcomeNotSent)
 		b.wantSent(t, 0)
 		b.correct(t, id, "Scheldehuis NV")
 		b.submit(t, id, api.OutcomeAcknowledged)
@@ -277,11 +283,11 @@ func TestEInvoiceBERefusal(t *testing.T) {
 // TestEInvoiceBECurrency checks that an invoice in a currency that the provider does not carry is incomplete, and
 // nothing is sent.
 func TestEInvoiceBECurrency(t *testing.T) {
-	storetest.EachEngine(t, func(t *testing.T, engine string) {
+	ledgertest.EachEngine(t, func(t *testing.T, engine string) {
 		b := newBelgian(t, engine, ample)
 		id := b.draft(t, "INV-1", func(d *api.Draft) { d.Currency = new("PLN") })
 		_, err := b.service.Submit(t.Context(), b.tenant, id)
-		var incomplete *store.IncompleteError
+		var incomplete *invoices.IncompleteError
 		if !errors.As(err, &incomplete) || len(incomplete.Missing) != 1 ||
 			incomplete.Missing["currency"][0].Rule != "not_supported" {
 			t.Errorf("%v: %+v", err, incomplete)

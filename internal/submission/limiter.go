@@ -8,8 +8,8 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/fairlimit"
+	"quittance/internal/ledger/base"
 	"quittance/internal/problem"
-	"quittance/internal/store"
 )
 
 // ErrBusy means that too many submissions of the company wait for its provider, so that another one cannot begin.
@@ -32,7 +32,7 @@ const (
 
 // callLimiter limits the submissions that are in provider calls.
 type callLimiter struct {
-	calls, waitingSlots *fairlimit.Limiter[store.ID]
+	calls, waitingSlots *fairlimit.Limiter[base.ID]
 
 	mu      sync.Mutex
 	waiting []*waiter // in order of arrival
@@ -40,20 +40,20 @@ type callLimiter struct {
 
 // waiter is a submission that waits for a call.
 type waiter struct {
-	company store.ID
+	company base.ID
 	granted chan struct{} // closed when it has got one
 }
 
 func newCallLimiter() *callLimiter {
-	return &callLimiter{calls: fairlimit.New[store.ID](maxCalls,
+	return &callLimiter{calls: fairlimit.New[base.ID](maxCalls,
 		fairlimit.Policy{Divisor: callsDivisor, Max: maxCallsOfCompany}),
-		waitingSlots: fairlimit.New[store.ID](maxWaiting,
+		waitingSlots: fairlimit.New[base.ID](maxWaiting,
 			fairlimit.Policy{Divisor: waitingDivisor, Max: maxWaitingOfCompany})}
 }
 
 // acquire takes a call for a company and returns the function that releases it. It waits for at most wait, and returns
 // [ErrBusy] or the context's error if there is no call.
-func (l *callLimiter) acquire(ctx context.Context, company store.ID, wait time.Duration) (release func(), err error) {
+func (l *callLimiter) acquire(ctx context.Context, company base.ID, wait time.Duration) (release func(), err error) {
 	release = func() { l.release(company) }
 	w := l.enqueue(company, wait > 0)
 	if w == nil {
@@ -82,7 +82,7 @@ func (l *callLimiter) acquire(ctx context.Context, company store.ID, wait time.D
 }
 
 // enqueue takes a call at once, or joins the waiting if mayWait is true. It returns nil if it can do neither.
-func (l *callLimiter) enqueue(company store.ID, mayWait bool) *waiter {
+func (l *callLimiter) enqueue(company base.ID, mayWait bool) *waiter {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	w := &waiter{company: company, granted: make(chan struct{})}
@@ -98,7 +98,7 @@ func (l *callLimiter) enqueue(company store.ID, mayWait bool) *waiter {
 }
 
 // release releases a call, and grants calls to the waiters that may have one, in order of arrival.
-func (l *callLimiter) release(company store.ID) {
+func (l *callLimiter) release(company base.ID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.calls.Release(company, 1)

@@ -8,14 +8,14 @@ import (
 
 	"pgregory.net/rapid"
 
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
 	"quittance/test/kit"
 )
 
-func company(n int) store.ID { return store.ID{15: byte(n), 14: byte(n >> 8), 0: 1} }
+func company(n int) base.ID { return base.ID{15: byte(n), 14: byte(n >> 8), 0: 1} }
 
 // fill acquires every call that a company can have, and returns the functions that release them.
-func fill(t *testing.T, l *callLimiter, of store.ID) (leave []func()) {
+func fill(t *testing.T, l *callLimiter, of base.ID) (leave []func()) {
 	t.Helper()
 	for {
 		out, err := l.acquire(t.Context(), of, 0)

@@ -11,14 +11,17 @@ import (
 	"quittance/client/api"
 	"quittance/internal/document"
 	"quittance/internal/invoice"
+	"quittance/internal/ledger"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/provider"
 	"quittance/internal/provider/adapters"
 	"quittance/internal/secret"
-	"quittance/internal/store"
 	"quittance/internal/submission"
 	"quittance/test/kit"
+	"quittance/test/ledgertest"
 	"quittance/test/providertest"
-	"quittance/test/storetest"
 )
 
 // ample is the time limit of calls to a provider that always responds, and brief is that of calls of which one never
@@ -40,21 +43,21 @@ type accessPoint struct {
 func newAccessPoint(t *testing.T, engine string, format document.Profile, limit time.Duration) *accessPoint {
 	t.Helper()
 	p := &accessPoint{PhossAP: providertest.StartPhossAP(t, credential)}
-	p.testService = newCompany(t, engine, limit, store.NewConnection{Kind: "phoss-ap", BaseURL: p.URL,
+	p.testService = newCompany(t, engine, limit, invoices.NewConnection{Kind: "phoss-ap", BaseURL: p.URL,
 		Format: string(format)})
 	return p
 }
 
 // newCompany returns a company with an active connection of any kind, and a time limit of its calls.
-func newCompany(t *testing.T, engine string, limit time.Duration, connection store.NewConnection) (h testService) {
+func newCompany(t *testing.T, engine string, limit time.Duration, connection invoices.NewConnection) (h testService) {
 	t.Helper()
 	keys, err := secret.Generate()
 	kit.Must(t, err)
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
-	db, err := store.Open(t.Context(), storetest.Database(t, engine), store.Options{Keys: keys, Log: log})
+	db, err := ledger.Open(t.Context(), ledgertest.Database(t, engine), base.Options{Keys: keys, Log: log})
 	kit.Must(t, err)
 	t.Cleanup(func() { kit.Must(t, db.Close()) })
-	adapters := submission.NewAdapters(db, func(c store.Connection, credential secret.Text) (provider.Adapter, error) {
+	adapters := submission.NewAdapters(db, func(c invoices.Connection, credential secret.Text) (provider.Adapter, error) {
 		kind, _ := adapters.Describe(c.Kind)
 		return kind.Open(provider.Config{BaseURL: c.BaseURL, Credential: credential, Options: c.Options, Timeout: limit,
 			Clock: time.Now})
@@ -64,33 +67,34 @@ func newCompany(t *testing.T, engine string, limit time.Duration, connection sto
 		Log: log, Polling: submission.Polling{First: time.Millisecond, Max: 20 * time.Millisecond,
 			MissingGap: time.Millisecond},
 		Observe: func(string, string, time.Duration) {}})
-	account, err := db.CreateAccount(t.Context(), "Gulf Works LLC", store.NewUser{Email: "owner@example.com",
+	account, err := identity.CreateAccount(t.Context(), db, "Gulf Works LLC", identity.NewUser{Email: "owner@example.com",
 		Name: "Owner", PasswordHash: "$hash"})
 	kit.Must(t, err)
-	kit.Must(t, db.SetProfile(t.Context(), account.ID, *providertest.Seller(document.Profile(connection.Format))))
+	kit.Must(t, identity.SetProfile(t.Context(), db, account.ID,
+		*providertest.Seller(document.Profile(connection.Format))))
 	connection.Environment, connection.Credential = "sandbox", secret.New(credential)
-	added, err := db.AddConnection(t.Context(), account.ID, connection)
+	added, err := invoices.AddConnection(t.Context(), db, account.ID, connection)
 	kit.Must(t, err)
-	_, err = db.ActivateConnection(t.Context(), added.ID)
+	_, err = invoices.ActivateConnection(t.Context(), db, added.ID)
 	kit.Must(t, err)
 	h.tenant, err = db.Tenant(t.Context(), account.ID)
 	kit.Must(t, err)
 	return h
 }
 
-func (p *accessPoint) draft(t *testing.T, number string) store.ID {
+func (p *accessPoint) draft(t *testing.T, number string) base.ID {
 	t.Helper()
-	created, err := p.tenant.CreateInvoice(t.Context(), providertest.Draft(number))
+	created, err := invoices.Create(t.Context(), p.tenant, providertest.Draft(number))
 	kit.Must(t, err)
 	return created.ID
 }
 
 // poll polls until a dimension of an invoice has a value, and returns the submission.
-func (p *accessPoint) poll(t *testing.T, id store.ID, dimension invoice.Dimension,
-	want string) (last store.Submission) {
+func (p *accessPoint) poll(t *testing.T, id base.ID, dimension invoice.Dimension,
+	want string) (last invoices.Submission) {
 	t.Helper()
 	kit.Until(t, fmt.Sprintf("%s becomes %q", dimension, want), func() bool {
-		found, err := p.tenant.Invoice(t.Context(), id)
+		found, err := invoices.Find(t.Context(), p.tenant, id)
 		kit.Must(t, err)
 		last = *found.Submission
 		if value, _, _ := last.States.Get(dimension); value == want {
@@ -106,7 +110,7 @@ func (p *accessPoint) poll(t *testing.T, id store.ID, dimension invoice.Dimensio
 func (h *testService) work(t *testing.T) {
 	t.Helper()
 	work := h.service.Work()
-	scan, err := work.Scan(t.Context(), store.ScanCursor{})
+	scan, err := work.Scan(t.Context(), base.ScanCursor{})
 	kit.Must(t, err)
 	for _, queue := range scan.Queues {
 		leases, err := work.Claim(t.Context(), queue, 16)
@@ -118,7 +122,7 @@ func (h *testService) work(t *testing.T) {
 }
 
 // wantOnce checks that the document of a submission went to the receiver once, under one identifier.
-func (p *accessPoint) wantOnce(t *testing.T, s store.Submission) {
+func (p *accessPoint) wantOnce(t *testing.T, s invoices.Submission) {
 	t.Helper()
 	if sent, transactions := p.Sent(s.ID.String()), p.Transactions(s.ID.String()); sent != 1 || transactions != 1 ||
 		s.ProviderReference == nil {
@@ -141,7 +145,7 @@ func TestPhossAPJourney(t *testing.T) {
 		"a time-out while it is being sent":     {providertest.Stalls, api.OutcomeUnknown, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			storetest.EachEngine(t, func(t *testing.T, engine string) {
+			ledgertest.EachEngine(t, func(t *testing.T, engine string) {
 				limit := ample
 				if c.script == providertest.Stalls {
 					limit = brief
@@ -150,7 +154,7 @@ func TestPhossAPJourney(t *testing.T) {
 				p.Play(c.script)
 				id := p.draft(t, "INV-1")
 				p.submit(t, id, c.first)
-				found, err := p.tenant.Invoice(t.Context(), id)
+				found, err := invoices.Find(t.Context(), p.tenant, id)
 				kit.Must(t, err)
 				if value, _, _ := found.Submission.States.Get(invoice.DimensionSubmission); value != c.state {
 					t.Errorf("after the submission %q, want %q", value, c.state)
@@ -173,12 +177,12 @@ func TestPhossAPJourney(t *testing.T) {
 // TestPhossAPRejection checks that only the access point's own word rejects a document, which the company may then
 // correct.
 func TestPhossAPRejection(t *testing.T) {
-	storetest.EachEngine(t, func(t *testing.T, engine string) {
+	ledgertest.EachEngine(t, func(t *testing.T, engine string) {
 		p := newAccessPoint(t, engine, document.BIS3, ample)
 		p.Play(providertest.FailsForGood)
 		id := p.draft(t, "INV-1")
 		p.submit(t, id, api.OutcomeRejected)
-		rejected, err := p.tenant.Invoice(t.Context(), id)
+		rejected, err := invoices.Find(t.Context(), p.tenant, id)
 		kit.Must(t, err)
 		if value, terminal, _ := rejected.Submission.States.Get(invoice.DimensionSubmission); value != "permanently_failed" ||
 			!terminal {
@@ -198,11 +202,11 @@ func TestPhossAPRejection(t *testing.T) {
 // TestPhossAPVerification checks that a document that the access point judges invalid was not taken: it has no
 // transaction, and the corrected document uses the same reference.
 func TestPhossAPVerification(t *testing.T) {
-	storetest.EachEngine(t, func(t *testing.T, engine string) {
+	ledgertest.EachEngine(t, func(t *testing.T, engine string) {
 		p := newAccessPoint(t, engine, document.BIS3, ample)
 		p.Play(providertest.FailsVerification)
 		id := p.draft(t, "INV-1")
-		p.submit(t, id, store.OutcomeNotSent)
+		p.submit(t, id, invoices.OutcomeNotSent)
 		p.Play(providertest.Sends)
 		p.testService.patch(t, id)
 		p.submit(t, id, api.OutcomeAcknowledged)
@@ -212,14 +216,14 @@ func TestPhossAPVerification(t *testing.T) {
 
 // TestPhossAPAddresses checks that an invoice to an address that is not one of Peppol stays a draft, and says why.
 func TestPhossAPAddresses(t *testing.T) {
-	storetest.EachEngine(t, func(t *testing.T, engine string) {
+	ledgertest.EachEngine(t, func(t *testing.T, engine string) {
 		p := newAccessPoint(t, engine, document.BIS3, ample)
 		draft := providertest.Draft("INV-1")
 		draft.BuyerEndpointScheme, draft.RecipientNetworkID = new("0060"), new("12/34")
-		created, err := p.tenant.CreateInvoice(t.Context(), draft)
+		created, err := invoices.Create(t.Context(), p.tenant, draft)
 		kit.Must(t, err)
 		_, err = p.service.Submit(t.Context(), p.tenant, created.ID)
-		incomplete, ok := errors.AsType[*store.IncompleteError](err)
+		incomplete, ok := errors.AsType[*invoices.IncompleteError](err)
 		if !ok || len(incomplete.Missing["recipient_network_id"]) != 1 || len(p.Received()) != 0 {
 			t.Fatalf("%v: %+v, received %q", err, incomplete.Missing, p.Received())
 		}
@@ -229,7 +233,7 @@ func TestPhossAPAddresses(t *testing.T) {
 // TestPhossAPIsNeverSentTwice checks that a document is not sent again although the access point keeps saying that it
 // has none: it says the same about a document that it has twice.
 func TestPhossAPIsNeverSentTwice(t *testing.T) {
-	storetest.EachEngine(t, func(t *testing.T, engine string) {
+	ledgertest.EachEngine(t, func(t *testing.T, engine string) {
 		p := newAccessPoint(t, engine, document.BIS3, ample)
 		p.Control(t).Break()
 		id := p.draft(t, "INV-1")
@@ -244,7 +248,7 @@ func TestPhossAPIsNeverSentTwice(t *testing.T) {
 			}
 			return later == 5
 		})
-		found, err := p.tenant.Invoice(t.Context(), id)
+		found, err := invoices.Find(t.Context(), p.tenant, id)
 		kit.Must(t, err)
 		if posts := count(p.Received(), "POST "); posts != 1 || found.Submission.Outcome != api.OutcomeUnknown {
 			t.Errorf("asked %d times later, posted %d times, %+v", later, posts, found.Submission)

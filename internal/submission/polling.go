@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/store"
+	"quittance/internal/ledger/invoices"
 )
 
 // Polling sets when the provider is polled again: First after a change, then twice as long each time up to Max, and
@@ -36,8 +36,8 @@ const (
 )
 
 // schedule sets the time of the next poll, or nothing if no further response can change the submission.
-func (r providerResponse) schedule(d *store.Decision, s store.Submission, changed bool, now time.Time) {
-	if d.Outcome == store.OutcomeNotSent || d.States.AllTerminal() { //planted:polling-stops-after-an-error
+func (r providerResponse) schedule(d *invoices.Decision, s invoices.Submission, changed bool, now time.Time) {
+	if d.Outcome == invoices.OutcomeNotSent || d.States.AllTerminal() { //planted:polling-stops-after-an-error
 		return
 	}
 	wait := r.polling.First

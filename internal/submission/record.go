@@ -7,8 +7,8 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/invoice"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/provider"
-	"quittance/internal/store"
 )
 
 // The calls that are about one submission, as evidence names them.
@@ -43,7 +43,7 @@ type providerResponse struct {
 }
 
 // decide returns what the response changes. It is a pure function of the response and the current, locked submission.
-func (r providerResponse) decide(s store.Submission, held bool, now time.Time) (store.Decision, error) {
+func (r providerResponse) decide(s invoices.Submission, held bool, now time.Time) (invoices.Decision, error) {
 	d := s.Unchanged()
 	if r.call == callSubmit && r.Kind != provider.NotSent {
 		s.SentAt = later(s.SentAt, r.began) // the process may have been suspended between the intent and the call
@@ -78,7 +78,7 @@ func (r providerResponse) decide(s store.Submission, held bool, now time.Time) (
 // mayBeOlder reports whether a report may be older than what another worker has recorded, because it is late and the
 // provider does not number its reports. Such a response is kept as evidence, and nothing is read from it. Events have
 // the order of their queue.
-func (r *providerResponse) mayBeOlder(s store.Submission, held bool) bool {
+func (r *providerResponse) mayBeOlder(s invoices.Submission, held bool) bool {
 	return !held && r.call != callEvent && s.Sequence != nil && r.vocabulary().Sequence == ""
 }
 
@@ -94,7 +94,7 @@ func (r *providerResponse) continues(report invoice.Report, readable, held bool)
 }
 
 // readReport reads the body as the provider's report on this submission. It returns false if the body is not one.
-func (r providerResponse) readReport(s store.Submission) (invoice.Report, bool) {
+func (r providerResponse) readReport(s invoices.Submission) (invoice.Report, bool) {
 	if r.Kind != provider.Complete {
 		return invoice.Report{}, false
 	}
@@ -114,7 +114,7 @@ func (r *providerResponse) vocabulary() *invoice.Vocabulary {
 
 // concerns reports whether a report is about a submission. A provider that does not repeat our reference repeats its
 // own, which its first report about the submission has introduced.
-func concerns(report invoice.Report, s store.Submission) bool {
+func concerns(report invoice.Report, s invoices.Submission) bool {
 	if report.Reference != "" {
 		return report.Reference == s.ID.String()
 	}
@@ -136,7 +136,8 @@ func (r providerResponse) echoesCredential(report invoice.Report) bool {
 
 // keepEvidence appends the response to the evidence, after the responses to the earlier requests of the call, unless it
 // is identical to the previous one.
-func (r providerResponse) keepEvidence(d *store.Decision, s store.Submission, report invoice.Report, readable bool) {
+func (r providerResponse) keepEvidence(d *invoices.Decision, s invoices.Submission, report invoice.Report,
+	readable bool) {
 	if r.HTTPStatus == 0 {
 		return
 	}
@@ -160,7 +161,7 @@ func (r providerResponse) keepEvidence(d *store.Decision, s store.Submission, re
 }
 
 // newEvidence returns the response as evidence, with the state values that were read from it.
-func (r providerResponse) newEvidence(report invoice.Report, readable bool) *store.NewEvidence {
+func (r providerResponse) newEvidence(report invoice.Report, readable bool) *invoices.NewEvidence {
 	values, retained := map[string]string{}, ""
 	if readable {
 		values, retained = stateValues(report), report.Retained(r.vocabulary().Name)
@@ -169,13 +170,14 @@ func (r providerResponse) newEvidence(report invoice.Report, readable bool) *sto
 	if r.Echoed {
 		mediaType = "" // it may contain the credential
 	}
-	return &store.NewEvidence{Call: r.call, HTTPStatus: r.HTTPStatus, MediaType: mediaType,
+	return &invoices.NewEvidence{Call: r.call, HTTPStatus: r.HTTPStatus, MediaType: mediaType,
 		Body: r.Body, Truncated: r.Truncated, Withheld: r.Echoed, StateValues: values,
 		Report: retained}
 }
 
 // mergeReport merges a readable report into the submission. Of what decide calls, it alone changes states.
-func (r providerResponse) mergeReport(d *store.Decision, s store.Submission, report invoice.Report) invoice.Change {
+func (r providerResponse) mergeReport(d *invoices.Decision, s invoices.Submission,
+	report invoice.Report) invoice.Change {
 	var last int64
 	if s.Sequence != nil {
 		last = *s.Sequence
@@ -212,7 +214,7 @@ func (r providerResponse) mergeReport(d *store.Decision, s store.Submission, rep
 }
 
 // reportChanged reports whether a report has changed anything about a submission.
-func reportChanged(d store.Decision, s store.Submission) bool {
+func reportChanged(d invoices.Decision, s invoices.Submission) bool {
 	return len(d.WriteStates) > 0 || len(d.Events) > 0 || d.Contradicts || d.Outcome != s.Outcome ||
 		!equal(d.ProviderReference, s.ProviderReference) || !equal(d.Sequence, s.Sequence)
 }
@@ -224,7 +226,7 @@ func equal[T comparable](a, b *T) bool {
 
 // decideWithoutReport handles responses that carry no usable report. Such a response can prove only three things: that
 // nothing was sent, that the provider refused the call unread, or that it has no such document.
-func (r providerResponse) decideWithoutReport(d *store.Decision, s store.Submission, held bool) {
+func (r providerResponse) decideWithoutReport(d *invoices.Decision, s invoices.Submission, held bool) {
 	if r.call == callEvent {
 		return // the call of the submission is another one, and may be in progress
 	}
@@ -232,7 +234,7 @@ func (r providerResponse) decideWithoutReport(d *store.Decision, s store.Submiss
 	unread := r.Kind == provider.NotSent || r.Kind == provider.Refused //planted:broken-response-not-sent
 	switch {
 	case r.call == callSubmit && undecided && held && unread:
-		d.Outcome = store.OutcomeNotSent
+		d.Outcome = invoices.OutcomeNotSent
 	case undecided:
 		d.Outcome = api.OutcomeUnknown
 	}
@@ -257,7 +259,7 @@ func (r providerResponse) decideWithoutReport(d *store.Decision, s store.Submiss
 
 // decideUnsent handles a report that the provider has the document and has not sent it, which does not follow from a
 // call under this lease. It is a reason to send the document again like a response that there is none.
-func (r providerResponse) decideUnsent(d *store.Decision, s store.Submission) {
+func (r providerResponse) decideUnsent(d *invoices.Decision, s invoices.Submission) {
 	if s.Outcome == api.OutcomeInProgress {
 		d.Outcome = api.OutcomeUnknown
 	}
@@ -268,7 +270,7 @@ func (r providerResponse) decideUnsent(d *store.Decision, s store.Submission) {
 
 // countMissing counts a response that says that the document was not sent. It may still arrive until two call time-outs
 // after it was sent.
-func (r providerResponse) countMissing(d *store.Decision, s store.Submission) {
+func (r providerResponse) countMissing(d *invoices.Decision, s invoices.Submission) {
 	arrivedBy := s.SentAt.Add(2 * r.timeout)
 	if d.Outcome != api.OutcomeUnknown || r.began.Before(arrivedBy) { //planted:unknown-reference-not-sent
 		return
@@ -284,7 +286,7 @@ func (r providerResponse) countMissing(d *store.Decision, s store.Submission) {
 // mayResend reports whether the rules allow sending a submission again under its reference: an administrator has
 // ordered it, or the provider has said often enough that it has no such document or has not sent it, and guards against
 // a second one: its references are idempotent, or it has prepared the document and sends it once.
-func mayResend(s store.Submission, p provider.Profile) bool {
+func mayResend(s invoices.Submission, p provider.Profile) bool {
 	missing := s.MissingCount >= missingCountForResend //planted:resend-without-status-query
 	guarded := p.Idempotent || p.GuardsSend && s.ProviderReference != nil
 	return s.Outcome == api.OutcomeUnknown && (s.ResendOrdered || guarded && missing)
@@ -293,7 +295,7 @@ func mayResend(s store.Submission, p provider.Profile) bool {
 // allowsResend reports whether a submission, as it is after this response, is sent again now. The rules must allow it,
 // and the provider must have just said that it has no such document. If an administrator has ordered the resend, any
 // response from a working provider is enough.
-func (r providerResponse) allowsResend(s store.Submission) bool {
+func (r providerResponse) allowsResend(s invoices.Submission) bool {
 	confirmed := r.saysNotSent(s)
 	if s.ResendOrdered {
 		confirmed = confirmed || r.Kind != provider.Refused && r.HTTPStatus != 0 &&
@@ -304,7 +306,7 @@ func (r providerResponse) allowsResend(s store.Submission) bool {
 }
 
 // saysNotSent reports whether the provider has just said that it has no such document, or that it has not sent it.
-func (r providerResponse) saysNotSent(s store.Submission) bool {
+func (r providerResponse) saysNotSent(s invoices.Submission) bool {
 	if r.Kind == provider.UnknownReference {
 		return true
 	}

@@ -11,9 +11,10 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/invoice"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/provider"
 	"quittance/internal/provider/protocol"
-	"quittance/internal/store"
 )
 
 const timeout = 20 * time.Second
@@ -24,14 +25,14 @@ var (
 )
 
 // open is a submission whose call is in progress.
-func open() store.Submission {
-	return store.Submission{ID: store.ID{1}, Invoice: store.ID{2}, Outcome: api.OutcomeInProgress, AttemptedAt: began,
+func open() invoices.Submission {
+	return invoices.Submission{ID: base.ID{1}, Invoice: base.ID{2}, Outcome: api.OutcomeInProgress, AttemptedAt: began,
 		SentAt: began, Current: true}
 }
 
 // decideAndApply decides about a response, and returns the submission as the store has it after the decision.
-func decideAndApply(t testingT, s store.Submission, call string, response provider.Response, held bool,
-	now time.Time) (store.Submission, store.Decision) {
+func decideAndApply(t testingT, s invoices.Submission, call string, response provider.Response, held bool,
+	now time.Time) (invoices.Submission, invoices.Decision) {
 	t.Helper()
 	r := providerResponse{Response: response, call: call, began: now.Add(-response.Duration),
 		profile: provider.Profile{Vocabulary: protocol.Vocabulary(), Idempotent: true}, timeout: timeout,
@@ -64,7 +65,7 @@ type testingT interface {
 }
 
 // reported is the response with a report on a submission.
-func reported(s store.Submission, status string, sequence int64, states map[string]any) provider.Response {
+func reported(s invoices.Submission, status string, sequence int64, states map[string]any) provider.Response {
 	body, err := json.Marshal(map[string]any{"reference": s.ID.String(), "provider_reference": "P-1", "status": status,
 		"sequence": sequence, "reported_at": "2026-03-01T09:00:00Z", "states": states})
 	if err != nil {
@@ -83,7 +84,7 @@ func word(value string, terminal bool) map[string]any {
 func TestOutcomeOfSubmitResponse(t *testing.T) {
 	s := open()
 	other := open()
-	other.ID = store.ID{9}
+	other.ID = base.ID{9}
 	states := map[string]any{"submission_state": word("accepted_by_provider", true)}
 	unclear := func(status int, body string) provider.Response {
 		return provider.Response{Kind: provider.Ambiguous, HTTPStatus: status, Body: []byte(body)}
@@ -101,9 +102,9 @@ func TestOutcomeOfSubmitResponse(t *testing.T) {
 			Body: []byte("<html>accepted")}, api.OutcomeUnknown},
 		"nothing with 200": {provider.Response{Kind: provider.Complete, HTTPStatus: 200}, api.OutcomeUnknown},
 		"certainly not sent": {provider.Response{Kind: provider.NotSent, ErrorClass: provider.ClassConnect},
-			store.OutcomeNotSent},
+			invoices.OutcomeNotSent},
 		"refused before reading": {provider.Response{Kind: provider.Refused, HTTPStatus: 429, Body: []byte("{}")},
-			store.OutcomeNotSent},
+			invoices.OutcomeNotSent},
 		"time-out": {provider.Response{Kind: provider.Ambiguous, ErrorClass: provider.ClassTimeout},
 			api.OutcomeUnknown},
 		"500": {unclear(500, "{}"), api.OutcomeUnknown},
@@ -129,7 +130,7 @@ func TestOutcomeOfSubmitResponse(t *testing.T) {
 			if (d.Evidence != nil) != (c.response.HTTPStatus != 0) {
 				t.Errorf("evidence %v of a response with status %d", d.Evidence, c.response.HTTPStatus)
 			}
-			if (d.DueAt == nil) != (c.want == store.OutcomeNotSent) {
+			if (d.DueAt == nil) != (c.want == invoices.OutcomeNotSent) {
 				t.Errorf("polled again at %v", d.DueAt)
 			}
 		})
@@ -140,7 +141,7 @@ func TestOutcomeOfSubmitResponse(t *testing.T) {
 func TestLateResponses(t *testing.T) {
 	s := open()
 	after, _ := decideAndApply(t, s, callSubmit, provider.Response{Kind: provider.NotSent}, false, began)
-	if after.Outcome == store.OutcomeNotSent {
+	if after.Outcome == invoices.OutcomeNotSent {
 		t.Error("a worker that has lost its lease made the invoice a draft again")
 	}
 	known, _ := decideAndApply(t, s, callStatus,
@@ -198,7 +199,7 @@ func TestEveryChangeHasOneEvent(t *testing.T) {
 		{reported(s, "accepted", 6, all("accepted", true)), []api.EventKind{changed}, 8, false},
 	} {
 		now = now.Add(time.Minute)
-		var d store.Decision
+		var d invoices.Decision
 		s, d = decideAndApply(t, s, callStatus, step.response, true, now)
 		if !slices.Equal(d.Events, step.events) || s.Evidence != step.evidence || (d.DueAt != nil) != step.asked ||
 			!s.LastCheckedAt.Equal(now) {
@@ -401,7 +402,7 @@ func TestOnlyReportsChangeStates(t *testing.T) {
 				provider.NotSent, provider.UnknownReference}).Draw(t, "kind")
 			response.HTTPStatus = rapid.SampledFrom([]int{200, 202, 404, 429, 500}).Draw(t, "http")
 			before := s
-			var d store.Decision
+			var d invoices.Decision
 			s, d = decideAndApply(t, s, rapid.SampledFrom([]string{callSubmit, callStatus}).Draw(t, "call"), response,
 				rapid.Bool().Draw(t, "held"), now)
 			readable := response.Kind == provider.Complete && status != "odd"
@@ -418,7 +419,7 @@ func TestOnlyReportsChangeStates(t *testing.T) {
 			if before.TerminalAt != nil && slices.Contains(d.Events, api.EventTerminal) {
 				t.Fatal("two terminal events")
 			}
-			if s.Outcome == store.OutcomeNotSent {
+			if s.Outcome == invoices.OutcomeNotSent {
 				return // a draft again
 			}
 		}
@@ -430,7 +431,7 @@ func TestOnlyReportsChangeStates(t *testing.T) {
 func TestContradiction(t *testing.T) {
 	resolved := open()
 	resolved.Outcome, resolved.Resolved = api.OutcomeResolvedRejected,
-		&api.Resolution{Decision: store.DecisionReject, By: "ada@desk", At: began}
+		&api.Resolution{Decision: invoices.DecisionReject, By: "ada@desk", At: began}
 	states := map[string]any{"receiver_state": word("accepted", true)}
 	for status, contradicts := range map[string]bool{"accepted": true, "processing": true, "rejected": false} {
 		s, d := decideAndApply(t, resolved, callStatus, reported(resolved, status, 1, states), true, began)

@@ -6,13 +6,15 @@ import (
 	"quittance/client/api"
 	"quittance/internal/document"
 	"quittance/internal/invoice"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/invoices"
+	"quittance/internal/ledger/proof"
 	"quittance/internal/provider"
 	"quittance/internal/provider/adapters"
-	"quittance/internal/store"
 )
 
-// render returns the exact bytes of a submission, or what the draft lacks. It implements [store.Intent].Render.
-func render(source store.Source) (text []byte, missing api.Faults, err error) {
+// render returns the exact bytes of a submission, or what the draft lacks. It implements [invoices.Intent].Render.
+func render(source invoices.Source) (text []byte, missing api.Faults, err error) {
 	profile, d := document.Profile(source.Format), document.Document{ID: source.Invoice.String(), Draft: source.Draft,
 		Seller: source.Seller}
 	envelope := provider.Envelope{Reference: source.Reference, Invoice: source.Draft, Seller: source.Seller}
@@ -92,23 +94,23 @@ func ReadSent(text []byte) (Sent, error) {
 }
 
 // ReadSubmitted returns the invoice and the credit note in the document of a submission. It is the function behind
-// [store.Replay].
-func ReadSubmitted(text []byte) (store.Sent, error) {
+// [proof.Replay].
+func ReadSubmitted(text []byte) (proof.Sent, error) {
 	sent, err := ReadSent(text)
 	if err != nil {
-		return store.Sent{}, err
+		return proof.Sent{}, err
 	}
-	out := store.Sent{Invoice: *sent.Invoice}
+	out := proof.Sent{Invoice: *sent.Invoice}
 	if n := sent.Credit; n != nil {
-		out.Credit = &store.NewCreditNote{Number: n.CreditNoteNumber, IssueDate: n.IssueDate, Reason: n.Reason,
+		out.Credit = &invoices.NewCreditNote{Number: n.CreditNoteNumber, IssueDate: n.IssueDate, Reason: n.Reason,
 			ReasonCode: n.ReasonCode, Credit: invoice.Credit{Kind: n.Kind, Total: n.TotalAmount, Items: n.Items}}
 	}
 	return out, nil
 }
 
 // Unsupported returns a function that says what about a draft the adapter of the account's active connection cannot
-// send; nil if it sends every draft. The account is that of a [store.Session].
-func Unsupported(account *store.Account) func(*api.Draft) api.Faults {
+// send; nil if it sends every draft. The account is that of a [base.Session].
+func Unsupported(account *base.Account) func(*api.Draft) api.Faults {
 	kind, known := adapters.Describe(account.Kind)
 	if !known || kind.Addresses == nil && len(kind.Currencies) == 0 {
 		return nil

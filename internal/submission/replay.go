@@ -8,8 +8,9 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/invoice"
+	"quittance/internal/ledger/invoices"
+	"quittance/internal/ledger/proof"
 	"quittance/internal/provider/adapters"
-	"quittance/internal/store"
 )
 
 // The ways in which a retained response contradicts what is recorded about it.
@@ -21,13 +22,14 @@ var (
 
 // Replay repeats what a retained response changed about a submission, by the rules that applied when it was received.
 // The report that was retained with it must follow from its body by the adapter's published table. Replay is the
-// function behind [store.Replay].
-func Replay(kind string, before store.Submission, e store.Evidence, body []byte, hasBody bool) (store.Step, error) {
+// function behind [proof.Replay].
+func Replay(kind string, before invoices.Submission, e invoices.Evidence, body []byte,
+	hasBody bool) (proof.Step, error) {
 	report, read, err := reread(kind, before, e, body, hasBody)
 	if err != nil || !read {
-		return store.Step{After: before}, err
+		return proof.Step{After: before}, err
 	}
-	d := store.Decision{Outcome: before.Outcome, ProviderReference: before.ProviderReference, Sequence: before.Sequence,
+	d := invoices.Decision{Outcome: before.Outcome, ProviderReference: before.ProviderReference, Sequence: before.Sequence,
 		States: before.States}
 	providerResponse{call: e.Call}.mergeReport(&d, before, report)
 	after := before
@@ -40,13 +42,13 @@ func Replay(kind string, before store.Submission, e store.Evidence, body []byte,
 	if slices.Contains(d.Events, api.EventTerminal) {
 		after.TerminalAt = &e.ReceivedAt
 	}
-	return store.Step{After: after, Write: d.WriteStates, Events: d.Events}, nil
+	return proof.Step{After: after, Write: d.WriteStates, Events: d.Events}, nil
 }
 
 // reread reads a retained response again. read is false if it is not a report.
-func reread(kind string, s store.Submission, e store.Evidence, body []byte,
+func reread(kind string, s invoices.Submission, e invoices.Evidence, body []byte,
 	hasBody bool) (report invoice.Report, read bool, err error) {
-	if e.Early() {
+	if e.Early {
 		return rereadEarly(kind, s, e, body, hasBody)
 	}
 	if e.Report == "" {
@@ -79,10 +81,10 @@ func reread(kind string, s store.Submission, e store.Evidence, body []byte,
 
 // rereadEarly reads a response that was retained before reports were retained with their responses. It reads it with
 // the table of that time. The response counts as a report if it is one and the state values retained with it agree.
-func rereadEarly(kind string, s store.Submission, e store.Evidence, body []byte,
+func rereadEarly(kind string, s invoices.Submission, e invoices.Evidence, body []byte,
 	hasBody bool) (report invoice.Report, read bool, err error) {
 	if !hasBody {
-		return report, false, store.ErrNotAtHand
+		return report, false, invoices.ErrNotAtHand
 	}
 	vocabulary, published := adapters.PublishedVocabulary(kind + "/1")
 	if !published {

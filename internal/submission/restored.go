@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"quittance/internal/invoice"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/provider"
-	"quittance/internal/store"
 )
 
 // This file is what becomes of an invoice that was created before the database was restored from a backup: its document
@@ -16,13 +16,13 @@ import (
 
 // lostTimeout is how long the queries of all lost references may take, and then the submit call.
 func (s *Service) lostTimeout() time.Duration {
-	return (store.MaxLaterReferences+1)*s.CallTimeout + s.leaseDuration()
+	return (invoices.MaxLaterReferences+1)*s.CallTimeout + s.leaseDuration()
 }
 
 // sendRestored sends the document of a restored invoice if the provider has it under no reference. After any response
-// that does not say so the outcome is unknown, and polling goes on from there. It returns [store.ErrLeaseLost] if
+// that does not say so the outcome is unknown, and polling goes on from there. It returns [base.ErrLeaseLost] if
 // another worker has the lease.
-func (s *Service) sendRestored(ctx context.Context, lease store.SubmissionLease) (store.Submission, error) {
+func (s *Service) sendRestored(ctx context.Context, lease invoices.SubmissionLease) (invoices.Submission, error) {
 	own := s.queryStatus(ctx, lease)
 	if own.Kind != provider.UnknownReference {
 		return s.record(ctx, lease, own)
@@ -40,7 +40,7 @@ func (s *Service) sendRestored(ctx context.Context, lease store.SubmissionLease)
 }
 
 // retain keeps a response as evidence. Nothing else follows from it, and the caller keeps the lease for the next step.
-func (r providerResponse) retain(s store.Submission, held bool, now time.Time) (store.Decision, error) {
+func (r providerResponse) retain(s invoices.Submission, held bool, now time.Time) (invoices.Decision, error) {
 	if !held {
 		return r.decide(s, held, now)
 	}
@@ -54,8 +54,8 @@ func (r providerResponse) retain(s store.Submission, held bool, now time.Time) (
 // which the provider has given the response own. free is true if the provider has a document under none of them, or has
 // rejected those of earlier references. Otherwise queryLost records what it found, and returns the submission that is
 // current then.
-func (s *Service) queryLost(ctx context.Context, lease store.SubmissionLease,
-	own providerResponse) (recorded store.Submission, free bool, err error) {
+func (s *Service) queryLost(ctx context.Context, lease invoices.SubmissionLease,
+	own providerResponse) (recorded invoices.Submission, free bool, err error) {
 	references, err := lease.LostReferences(ctx)
 	if err != nil || len(references) == 0 {
 		return recorded, err == nil, err
@@ -65,7 +65,7 @@ func (s *Service) queryLost(ctx context.Context, lease store.SubmissionLease,
 	}
 	for _, reference := range references {
 		asked := lease
-		asked.Submission = store.Submission{ID: reference.ID}
+		asked.Submission = invoices.Submission{ID: reference.ID}
 		response := s.queryStatus(ctx, asked)
 		if response.Kind == provider.UnknownReference {
 			s.logCall(ctx, asked, response, asked.Submission, nil)

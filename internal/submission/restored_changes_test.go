@@ -6,22 +6,25 @@ import (
 	"time"
 
 	"quittance/client/api"
+	"quittance/internal/ledger"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/provider"
 	"quittance/internal/provider/protocol"
 	"quittance/internal/secret"
-	"quittance/internal/store"
 	"quittance/test/kit"
+	"quittance/test/ledgertest"
 	"quittance/test/providertest"
-	"quittance/test/storetest"
 )
 
 // afterRestore calls before with a company that has a draft, makes a backup and calls since. Then it restores the
 // backup, calls restored and submits the draft, which the provider has accepted once, and wants an outcome. No document
 // may be sent.
 func afterRestore(t *testing.T, to string, want api.Outcome,
-	before, since, restored func(t *testing.T, h *testService, id store.ID)) {
+	before, since, restored func(t *testing.T, h *testService, id base.ID)) {
 	t.Helper()
-	storetest.EachEngine(t, func(t *testing.T, engine string) {
+	ledgertest.EachEngine(t, func(t *testing.T, engine string) {
 		h := newTestService(t, engine, newTestProvider(t))
 		id := h.draft(t, "INV-1", to)
 		before(t, h, id)
@@ -32,7 +35,7 @@ func afterRestore(t *testing.T, to string, want api.Outcome,
 		h.provider.posts()
 
 		again := h.at(t, copied)
-		_, err := again.MarkRestored(t.Context())
+		_, err := ledger.MarkRestored(t.Context(), again.DB)
 		kit.Must(t, err)
 		restored(t, again, id)
 		again.submit(t, id, want)
@@ -52,18 +55,18 @@ func afterRestore(t *testing.T, to string, want api.Outcome,
 // reference. Nobody can know what the company means: the outcome is unknown.
 func TestRestoredAndEdited(t *testing.T) {
 	afterRestore(t, "sandbox-429-once", api.OutcomeUnknown,
-		func(t *testing.T, h *testService, id store.ID) { h.submit(t, id, store.OutcomeNotSent) },
-		func(t *testing.T, h *testService, id store.ID) { h.submit(t, id, api.OutcomeAcknowledged) },
-		func(t *testing.T, h *testService, id store.ID) { h.patch(t, id) })
+		func(t *testing.T, h *testService, id base.ID) { h.submit(t, id, invoices.OutcomeNotSent) },
+		func(t *testing.T, h *testService, id base.ID) { h.submit(t, id, api.OutcomeAcknowledged) },
+		func(t *testing.T, h *testService, id base.ID) { h.patch(t, id) })
 }
 
 // TestRestoredAndCorrected is TestRestoredAndEdited with a document that the provider has rejected under the earlier
 // reference: the edited draft is sent.
 func TestRestoredAndCorrected(t *testing.T) {
-	storetest.EachEngine(t, func(t *testing.T, engine string) {
+	ledgertest.EachEngine(t, func(t *testing.T, engine string) {
 		h := newTestService(t, engine, newTestProvider(t))
 		id := h.draft(t, "INV-1", "sandbox-429-once")
-		h.submit(t, id, store.OutcomeNotSent)
+		h.submit(t, id, invoices.OutcomeNotSent)
 		for reference := range h.provider.posts() {
 			h.rejectedUnder(t, reference)
 		}
@@ -71,7 +74,7 @@ func TestRestoredAndCorrected(t *testing.T) {
 		kit.Must(t, h.Close())
 
 		again := h.at(t, copied)
-		_, err := again.MarkRestored(t.Context())
+		_, err := ledger.MarkRestored(t.Context(), again.DB)
 		kit.Must(t, err)
 		again.patch(t, id)
 		again.submit(t, id, api.OutcomeAcknowledged)
@@ -86,35 +89,35 @@ func TestRestoredAndCorrected(t *testing.T) {
 // TestRestoredWithAnotherProfile is TestRestoredAndEdited with another company profile instead of another draft.
 func TestRestoredWithAnotherProfile(t *testing.T) {
 	afterRestore(t, "sandbox-429-once", api.OutcomeUnknown,
-		func(t *testing.T, h *testService, id store.ID) { h.submit(t, id, store.OutcomeNotSent) },
-		func(t *testing.T, h *testService, id store.ID) { h.submit(t, id, api.OutcomeAcknowledged) },
-		func(t *testing.T, h *testService, _ store.ID) {
-			kit.Must(t, h.SetProfile(t.Context(), h.account, *providertest.BelgianSeller()))
+		func(t *testing.T, h *testService, id base.ID) { h.submit(t, id, invoices.OutcomeNotSent) },
+		func(t *testing.T, h *testService, id base.ID) { h.submit(t, id, api.OutcomeAcknowledged) },
+		func(t *testing.T, h *testService, _ base.ID) {
+			kit.Must(t, identity.SetProfile(t.Context(), h.DB, h.account, *providertest.BelgianSeller()))
 		})
 }
 
 // TestRestoredBeforeARejection checks that a document that was acknowledged when the backup was made is not sent again
 // after it turns out to be rejected: it was corrected and submitted since, once without being received.
 func TestRestoredBeforeARejection(t *testing.T) {
-	rejected := func(t *testing.T, h *testService, id store.ID) {
+	rejected := func(t *testing.T, h *testService, id base.ID) {
 		t.Helper()
 		kit.Until(t, "the provider rejects the document", func() bool {
 			h.work(t)
-			found, err := h.tenant.Invoice(t.Context(), id)
+			found, err := invoices.Find(t.Context(), h.tenant, id)
 			kit.Must(t, err)
 			return found.Submission.Outcome == api.OutcomeRejected
 		})
 	}
 	afterRestore(t, "sandbox-processing-rejected", api.OutcomeAcknowledged,
-		func(t *testing.T, h *testService, id store.ID) { h.submit(t, id, api.OutcomeAcknowledged) },
-		func(t *testing.T, h *testService, id store.ID) {
+		func(t *testing.T, h *testService, id base.ID) { h.submit(t, id, api.OutcomeAcknowledged) },
+		func(t *testing.T, h *testService, id base.ID) {
 			rejected(t, h, id)
 			h.redirect(t, id, "sandbox-429-once")
-			h.submit(t, id, store.OutcomeNotSent)
+			h.submit(t, id, invoices.OutcomeNotSent)
 			h.patch(t, id)
 			h.submit(t, id, api.OutcomeAcknowledged)
 		},
-		func(t *testing.T, h *testService, id store.ID) {
+		func(t *testing.T, h *testService, id base.ID) {
 			rejected(t, h, id)
 			h.patch(t, id)
 		})
@@ -123,7 +126,7 @@ func TestRestoredBeforeARejection(t *testing.T) {
 // TestRestoredBeforeAnotherProvider checks that the provider is asked over whose connection the document would be sent,
 // and not the one that the company had when the backup was made.
 func TestRestoredBeforeAnotherProvider(t *testing.T) {
-	storetest.EachEngine(t, func(t *testing.T, engine string) {
+	ledgertest.EachEngine(t, func(t *testing.T, engine string) {
 		h := newTestService(t, engine, newTestProvider(t))
 		id := h.draft(t, "INV-1", "1234567890")
 		h, copied := h.backup(t)
@@ -134,7 +137,7 @@ func TestRestoredBeforeAnotherProvider(t *testing.T) {
 		second.posts()
 
 		again := h.at(t, copied)
-		_, err := again.MarkRestored(t.Context())
+		_, err := ledger.MarkRestored(t.Context(), again.DB)
 		kit.Must(t, err)
 		again.changeProvider(t, second)
 		again.submit(t, id, api.OutcomeAcknowledged)
@@ -164,30 +167,30 @@ func (h *testService) rejectedUnder(t *testing.T, reference string) {
 // changeProvider gives the company an active connection to another provider.
 func (h *testService) changeProvider(t *testing.T, p *testProvider) {
 	t.Helper()
-	all, err := h.Connections(t.Context(), &h.account)
+	all, err := invoices.Connections(t.Context(), h.DB, &h.account)
 	kit.Must(t, err)
 	for _, c := range all {
-		_, err := h.DisableConnection(t.Context(), c.ID)
+		_, err := invoices.DisableConnection(t.Context(), h.DB, c.ID)
 		kit.Must(t, err)
 	}
-	added, err := h.AddConnection(t.Context(), h.account,
-		store.NewConnection{Kind: "http", Environment: "sandbox", BaseURL: p.url, Credential: secret.New(credential)})
+	added, err := invoices.AddConnection(t.Context(), h.DB, h.account,
+		invoices.NewConnection{Kind: "http", Environment: "sandbox", BaseURL: p.url, Credential: secret.New(credential)})
 	kit.Must(t, err)
-	_, err = h.ActivateConnection(t.Context(), added.ID)
+	_, err = invoices.ActivateConnection(t.Context(), h.DB, added.ID)
 	kit.Must(t, err)
 }
 
 // TestRestoredIsRecordedWithItsEvidence checks that what the provider says before the document is sent is kept, like
 // the response to the document.
 func TestRestoredIsRecordedWithItsEvidence(t *testing.T) {
-	storetest.EachEngine(t, func(t *testing.T, engine string) {
+	ledgertest.EachEngine(t, func(t *testing.T, engine string) {
 		h := newTestService(t, engine, newTestProvider(t))
 		id := h.draft(t, "INV-1", "1234567890")
-		_, err := h.MarkRestored(t.Context())
+		_, err := ledger.MarkRestored(t.Context(), h.DB)
 		kit.Must(t, err)
 		began := time.Now()
 		h.submit(t, id, api.OutcomeAcknowledged)
-		found, err := h.tenant.Invoice(t.Context(), id)
+		found, err := invoices.Find(t.Context(), h.tenant, id)
 		kit.Must(t, err)
 		if s := found.Submission; s.Evidence != 2 || s.Ordinal != 1 || s.SentAt.Before(began.Add(-time.Minute)) {
 			t.Errorf("%d entries of evidence of submission %d", s.Evidence, s.Ordinal)

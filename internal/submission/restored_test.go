@@ -15,15 +15,20 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/invoice"
+	"quittance/internal/ledger"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
+	"quittance/internal/ledger/incoming"
+	"quittance/internal/ledger/invoices"
+	"quittance/internal/ledger/proof"
 	"quittance/internal/provider"
 	"quittance/internal/provider/protocol"
 	"quittance/internal/secret"
-	"quittance/internal/store"
 	"quittance/internal/submission"
 	"quittance/sandbox/fakeprovider"
 	"quittance/test/kit"
+	"quittance/test/ledgertest"
 	"quittance/test/pgtest"
-	"quittance/test/storetest"
 )
 
 const credential = "provider-credential"
@@ -87,28 +92,28 @@ func (p *testProvider) accepted(number string) (count int) {
 
 // testService is a service on a database, with the company whose invoices it submits.
 type testService struct {
-	*store.DB
+	*base.DB
 	provider *testProvider
 	address  string
 	keys     *secret.Keyring
 	service  *submission.Service
-	account  store.ID
-	tenant   *store.Tenant
+	account  base.ID
+	tenant   *base.Tenant
 }
 
 // open opens the database at an address. The caller closes it.
 func open(t *testing.T, p *testProvider, address string, keys *secret.Keyring) *testService {
 	t.Helper()
-	return openWith(t, p, address, store.Options{Keys: keys})
+	return openWith(t, p, address, base.Options{Keys: keys})
 }
 
-func openWith(t *testing.T, p *testProvider, address string, options store.Options) *testService {
+func openWith(t *testing.T, p *testProvider, address string, options base.Options) *testService {
 	t.Helper()
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
 	options.Log = log
-	db, err := store.Open(t.Context(), address, options)
+	db, err := ledger.Open(t.Context(), address, options)
 	kit.Must(t, err)
-	adapters := submission.NewAdapters(db, func(c store.Connection, credential secret.Text) (provider.Adapter, error) {
+	adapters := submission.NewAdapters(db, func(c invoices.Connection, credential secret.Text) (provider.Adapter, error) {
 		return protocol.New(provider.Config{BaseURL: c.BaseURL, Credential: credential, Timeout: ample, Clock: time.Now})
 	})
 	return &testService{DB: db, provider: p, address: address, keys: options.Keys,
@@ -122,15 +127,15 @@ func newTestService(t *testing.T, engine string, p *testProvider) *testService {
 	t.Helper()
 	keys, err := secret.Generate()
 	kit.Must(t, err)
-	h := open(t, p, storetest.Database(t, engine), keys)
-	account, err := h.CreateAccount(t.Context(), "Palm Trading LLC", store.NewUser{Email: "owner@example.com",
-		Name: "Owner", PasswordHash: "$hash"})
+	h := open(t, p, ledgertest.Database(t, engine), keys)
+	account, err := identity.CreateAccount(t.Context(), h.DB, "Palm Trading LLC",
+		identity.NewUser{Email: "owner@example.com", Name: "Owner", PasswordHash: "$hash"})
 	kit.Must(t, err)
 	h.account = account.ID
-	added, err := h.AddConnection(t.Context(), account.ID,
-		store.NewConnection{Kind: "http", Environment: "sandbox", BaseURL: p.url, Credential: secret.New(credential)})
+	added, err := invoices.AddConnection(t.Context(), h.DB, account.ID,
+		invoices.NewConnection{Kind: "http", Environment: "sandbox", BaseURL: p.url, Credential: secret.New(credential)})
 	kit.Must(t, err)
-	_, err = h.ActivateConnection(t.Context(), added.ID)
+	_, err = invoices.ActivateConnection(t.Context(), h.DB, added.ID)
 	kit.Must(t, err)
 	h.tenant, err = h.Tenant(t.Context(), account.ID)
 	kit.Must(t, err)
@@ -141,7 +146,7 @@ func newTestService(t *testing.T, engine string, p *testProvider) *testService {
 // copy.
 func (h *testService) backup(t *testing.T) (again *testService, copied string) {
 	t.Helper()
-	if h.Engine() == storetest.SQLite {
+	if h.Engine() == ledgertest.SQLite {
 		path := filepath.Join(t.TempDir(), "backup.db")
 		kit.Must(t, h.Backup(t.Context(), path))
 		return h, "sqlite:" + path
@@ -179,23 +184,23 @@ func draftFor(number, to string) *api.Draft {
 			ItemCode: new("SKU-7"), Description: new("Workshop")}}}
 }
 
-func (h *testService) draft(t *testing.T, number, to string) store.ID {
+func (h *testService) draft(t *testing.T, number, to string) base.ID {
 	t.Helper()
-	created, err := h.tenant.CreateInvoice(t.Context(), draftFor(number, to))
+	created, err := invoices.Create(t.Context(), h.tenant, draftFor(number, to))
 	kit.Must(t, err)
 	return created.ID
 }
 
 // patch changes the recipient to an ordinary one.
-func (h *testService) patch(t *testing.T, id store.ID) {
+func (h *testService) patch(t *testing.T, id base.ID) {
 	t.Helper()
 	h.redirect(t, id, "1234567890")
 }
 
 // redirect changes the recipient, which may choose a scenario.
-func (h *testService) redirect(t *testing.T, id store.ID, to string) {
+func (h *testService) redirect(t *testing.T, id base.ID, to string) {
 	t.Helper()
-	_, err := h.tenant.UpdateInvoice(t.Context(), id, func(int64) bool { return true },
+	_, err := invoices.Update(t.Context(), h.tenant, id, func(int64) bool { return true },
 		func(current []byte) (api.Draft, error) {
 			var draft api.Draft
 			err := json.Unmarshal(current, &draft)
@@ -205,10 +210,10 @@ func (h *testService) redirect(t *testing.T, id store.ID, to string) {
 	kit.Must(t, err)
 }
 
-func (h *testService) submit(t *testing.T, id store.ID, want api.Outcome) {
+func (h *testService) submit(t *testing.T, id base.ID, want api.Outcome) {
 	t.Helper()
 	submitted, err := h.service.Submit(t.Context(), h.tenant, id)
-	if want == store.OutcomeNotSent {
+	if want == invoices.OutcomeNotSent {
 		if !errors.Is(err, submission.ErrNotSubmitted) {
 			t.Fatalf("%v, want %v", err, submission.ErrNotSubmitted)
 		}
@@ -221,11 +226,11 @@ func (h *testService) submit(t *testing.T, id store.ID, want api.Outcome) {
 }
 
 // settle polls until the outcome of an invoice is known and, unless it is rejected, all its states are terminal.
-func (h *testService) settle(t *testing.T, id store.ID) (found store.Invoice) {
+func (h *testService) settle(t *testing.T, id base.ID) (found invoices.Invoice) {
 	t.Helper()
 	kit.Until(t, "an invoice settles", func() bool {
 		var err error
-		found, err = h.tenant.Invoice(t.Context(), id)
+		found, err = invoices.Find(t.Context(), h.tenant, id)
 		kit.Must(t, err)
 		if s := found.Submission; s == nil || s.Outcome == api.OutcomeRejected || s.Outcome == api.OutcomeAcknowledged &&
 			s.States.AllTerminal() {
@@ -238,7 +243,7 @@ func (h *testService) settle(t *testing.T, id store.ID) (found store.Invoice) {
 }
 
 // wantTruth compares an invoice with what the provider reports under its reference.
-func (h *testService) wantTruth(t *testing.T, found store.Invoice) {
+func (h *testService) wantTruth(t *testing.T, found invoices.Invoice) {
 	t.Helper()
 	s := found.Submission
 	entry, ok := h.provider.Ledger().Document(s.ID.String())
@@ -259,15 +264,15 @@ func (h *testService) wantTruth(t *testing.T, found store.Invoice) {
 // story is what a company did before the disaster, with the backups that were made meanwhile.
 type story struct {
 	*testService
-	plain, dropped, rejected, edited, untouched store.ID
+	plain, dropped, rejected, edited, untouched base.ID
 	backups                                     []string
 }
 
 // numbers of the story's invoices, in the order of invoices.
 var numbers = [...]string{"PLAIN", "DROPPED", "REJECTED", "EDITED", "UNTOUCHED"}
 
-func (s *story) invoices() [5]store.ID {
-	return [...]store.ID{s.plain, s.dropped, s.rejected, s.edited, s.untouched}
+func (s *story) invoices() [5]base.ID {
+	return [...]base.ID{s.plain, s.dropped, s.rejected, s.edited, s.untouched}
 }
 
 // newStory submits a plain invoice, one whose response is lost, one that is rejected, corrected and submitted again,
@@ -289,7 +294,7 @@ func newStory(t *testing.T, engine string) *story {
 	s.submit(t, s.plain, api.OutcomeAcknowledged)
 	s.submit(t, s.dropped, api.OutcomeUnknown)
 	s.submit(t, s.rejected, api.OutcomeRejected)
-	s.submit(t, s.edited, store.OutcomeNotSent)
+	s.submit(t, s.edited, invoices.OutcomeNotSent)
 	backup()
 	s.patch(t, s.rejected)
 	s.patch(t, s.edited)
@@ -308,12 +313,12 @@ func newStory(t *testing.T, engine string) *story {
 // invoice again and corrects those that were rejected. Every invoice ends as the provider has it: no document is posted
 // that the provider already has, and the provider has no document twice.
 func TestRestoredQueriesBeforeItSubmits(t *testing.T) {
-	storetest.EachEngine(t, func(t *testing.T, engine string) {
+	ledgertest.EachEngine(t, func(t *testing.T, engine string) {
 		s := newStory(t, engine)
 		s.provider.posts()
 		for n, backup := range s.backups {
 			h := s.at(t, backup)
-			_, err := h.MarkRestored(t.Context())
+			_, err := ledger.MarkRestored(t.Context(), h.DB)
 			kit.Must(t, err)
 			for i, id := range s.invoices() {
 				h.again(t, id)
@@ -338,8 +343,8 @@ func TestRestoredQueriesBeforeItSubmits(t *testing.T) {
 // verify verifies all evidence.
 func (h *testService) verify(t *testing.T) {
 	t.Helper()
-	verified, err := h.VerifyEvidence(t.Context(), store.Replay{Response: submission.Replay,
-		Purchase: func([]byte) (store.NewIncoming, error) { return store.NewIncoming{}, nil },
+	verified, err := proof.Verify(t.Context(), h.DB, proof.Replay{Response: submission.Replay,
+		Purchase: func([]byte) (incoming.NewIncoming, error) { return incoming.NewIncoming{}, nil },
 		Sent:     submission.ReadSubmitted})
 	kit.Must(t, err)
 	if verified.Entries == 0 || len(verified.Faults) > 0 {
@@ -348,7 +353,7 @@ func (h *testService) verify(t *testing.T) {
 }
 
 // again submits an invoice like a company that does not know its state, and corrects it if it is rejected.
-func (h *testService) again(t *testing.T, id store.ID) {
+func (h *testService) again(t *testing.T, id base.ID) {
 	t.Helper()
 	for range 3 {
 		if _, err := h.service.Submit(t.Context(), h.tenant, id); err != nil {
@@ -367,18 +372,18 @@ func (h *testService) again(t *testing.T, id store.ID) {
 // TestRestoredWhileTheProviderIsDown checks that after a restore, while the provider cannot be asked, nothing is sent
 // and nothing can be edited. The outcome is unknown.
 func TestRestoredWhileTheProviderIsDown(t *testing.T) {
-	storetest.EachEngine(t, func(t *testing.T, engine string) {
+	ledgertest.EachEngine(t, func(t *testing.T, engine string) {
 		s := newStory(t, engine)
 		s.provider.posts()
 		h := s.at(t, s.backups[0])
-		_, err := h.MarkRestored(t.Context())
+		_, err := ledger.MarkRestored(t.Context(), h.DB)
 		kit.Must(t, err)
 		s.provider.down.Store(true)
 		h.submit(t, s.plain, api.OutcomeUnknown)
 		h.submit(t, s.edited, api.OutcomeUnknown)
-		_, err = h.tenant.UpdateInvoice(t.Context(), s.edited, func(int64) bool { return true },
+		_, err = invoices.Update(t.Context(), h.tenant, s.edited, func(int64) bool { return true },
 			func([]byte) (api.Draft, error) { return *draftFor("OTHER", "1"), nil })
-		if !errors.Is(err, store.ErrNotEditable) {
+		if !errors.Is(err, invoices.ErrNotEditable) {
 			t.Errorf("edited: %v", err)
 		}
 		s.provider.down.Store(false)
@@ -393,10 +398,10 @@ func TestRestoredWhileTheProviderIsDown(t *testing.T) {
 // TestRestoredWithoutMark checks that the deterministic references prevent a second copy of a document that is posted
 // again, even if a restored database was not marked as restored.
 func TestRestoredWithoutMark(t *testing.T) {
-	storetest.EachEngine(t, func(t *testing.T, engine string) {
+	ledgertest.EachEngine(t, func(t *testing.T, engine string) {
 		s := newStory(t, engine)
 		h := s.at(t, s.backups[0])
-		for _, id := range []store.ID{s.plain, s.dropped, s.untouched} {
+		for _, id := range []base.ID{s.plain, s.dropped, s.untouched} {
 			h.again(t, id)
 		}
 		for _, number := range []string{"PLAIN", "DROPPED", "UNTOUCHED"} {
@@ -412,19 +417,19 @@ func TestRestoredWithoutMark(t *testing.T) {
 // sends nothing, because another worker may have learnt meanwhile that the document is missing.
 func TestTooLateToSend(t *testing.T) {
 	t.Parallel()
-	first := newTestService(t, storetest.SQLite, newTestProvider(t))
+	first := newTestService(t, ledgertest.SQLite, newTestProvider(t))
 	kit.Must(t, first.Close())
-	clock := storetest.NewClock()
+	clock := ledgertest.NewClock()
 	late := openWith(t, first.provider, first.address,
-		store.Options{Keys: first.keys, Now: clock.Now, Checkpoint: func(moment store.Moment, step string) {
-			if moment == store.Before && step == "provider submit" {
+		base.Options{Keys: first.keys, Now: clock.Now, Checkpoint: func(moment base.Moment, step string) {
+			if moment == base.Before && step == "provider submit" {
 				clock.Advance(time.Minute)
 			}
 		}})
 	tenant, err := late.Tenant(t.Context(), first.account)
 	kit.Must(t, err)
 	late.tenant = tenant
-	late.submit(t, late.draft(t, "LATE", "1234567890"), store.OutcomeNotSent)
+	late.submit(t, late.draft(t, "LATE", "1234567890"), invoices.OutcomeNotSent)
 	if posts := first.provider.posts(); len(posts) != 0 {
 		t.Errorf("posted %v", posts)
 	}

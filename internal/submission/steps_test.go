@@ -15,14 +15,17 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/invoice"
+	"quittance/internal/ledger"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/provider"
 	"quittance/internal/provider/simulator"
 	"quittance/internal/secret"
-	"quittance/internal/store"
 	"quittance/internal/submission"
 	"quittance/internal/view"
 	"quittance/test/kit"
-	"quittance/test/storetest"
+	"quittance/test/ledgertest"
 )
 
 // stepwise is a provider that first takes a document and then sends it when it is asked to. It does not repeat our
@@ -128,26 +131,26 @@ func (p *stepwise) Status(_ context.Context, query provider.Query) provider.Resp
 
 // steps is a company whose provider is stepwise.
 type steps struct {
-	*storetest.Store
+	*ledgertest.Store
 	provider *stepwise
 	service  *submission.Service
-	tenant   *store.Tenant
+	tenant   *base.Tenant
 }
 
 func newSteps(t *testing.T, engine string) *steps {
 	t.Helper()
-	s := &steps{Store: storetest.Open(t, engine), provider: newStepwise()}
-	account, err := s.CreateAccount(t.Context(), "Palm Trading LLC", store.NewUser{Email: "owner@example.com",
-		Name: "Owner", PasswordHash: "$hash"})
+	s := &steps{Store: ledgertest.Open(t, engine), provider: newStepwise()}
+	account, err := identity.CreateAccount(t.Context(), s.Store.DB, "Palm Trading LLC",
+		identity.NewUser{Email: "owner@example.com", Name: "Owner", PasswordHash: "$hash"})
 	kit.Must(t, err)
-	added, err := s.AddConnection(t.Context(), account.ID, store.NewConnection{Kind: "http", Environment: "sandbox",
-		BaseURL: "https://provider.example", Credential: secret.New(credential)})
+	added, err := invoices.AddConnection(t.Context(), s.Store.DB, account.ID, invoices.NewConnection{Kind: "http",
+		Environment: "sandbox", BaseURL: "https://provider.example", Credential: secret.New(credential)})
 	kit.Must(t, err)
-	_, err = s.ActivateConnection(t.Context(), added.ID)
+	_, err = invoices.ActivateConnection(t.Context(), s.Store.DB, added.ID)
 	kit.Must(t, err)
 	s.tenant, err = s.Tenant(t.Context(), account.ID)
 	kit.Must(t, err)
-	adapters := submission.NewAdapters(s.DB, func(store.Connection, secret.Text) (provider.Adapter,
+	adapters := submission.NewAdapters(s.DB, func(invoices.Connection, secret.Text) (provider.Adapter,
 		error) {
 		return s.provider, nil
 	})
@@ -158,9 +161,9 @@ func newSteps(t *testing.T, engine string) *steps {
 }
 
 // submit submits a new invoice.
-func (s *steps) submit(t *testing.T) (store.ID, error) {
+func (s *steps) submit(t *testing.T) (base.ID, error) {
 	t.Helper()
-	created, err := s.tenant.CreateInvoice(t.Context(), draftFor("INV-1", "1234567890"))
+	created, err := invoices.Create(t.Context(), s.tenant, draftFor("INV-1", "1234567890"))
 	kit.Must(t, err)
 	_, err = s.service.Submit(t.Context(), s.tenant, created.ID)
 	return created.ID, err
@@ -171,7 +174,7 @@ func (s *steps) poll(t *testing.T, within time.Duration) {
 	t.Helper()
 	work := s.service.Work()
 	for end := s.Clock.Now().Add(within); s.Clock.Now().Before(end); s.Clock.Advance(5 * time.Second) {
-		scan, err := work.Scan(t.Context(), store.ScanCursor{})
+		scan, err := work.Scan(t.Context(), base.ScanCursor{})
 		kit.Must(t, err)
 		for _, queue := range scan.Queues {
 			leases, err := work.Claim(t.Context(), queue, 16)
@@ -185,9 +188,9 @@ func (s *steps) poll(t *testing.T, within time.Duration) {
 
 // wantOutcome checks the outcome of an invoice, the provider's state and how many documents the provider has sent and
 // taken.
-func (s *steps) wantOutcome(t *testing.T, id store.ID, outcome api.Outcome, state string, sent, taken int) {
+func (s *steps) wantOutcome(t *testing.T, id base.ID, outcome api.Outcome, state string, sent, taken int) {
 	t.Helper()
-	found, err := s.tenant.Invoice(t.Context(), id)
+	found, err := invoices.Find(t.Context(), s.tenant, id)
 	kit.Must(t, err)
 	var got api.Outcome
 	var value string
@@ -204,7 +207,7 @@ func (s *steps) wantOutcome(t *testing.T, id store.ID, outcome api.Outcome, stat
 // when either step has no response, in which case the document is found again and sent only by the rules for sending
 // again.
 func TestStepsOfASubmission(t *testing.T) {
-	storetest.EachEngine(t, func(t *testing.T, engine string) {
+	ledgertest.EachEngine(t, func(t *testing.T, engine string) {
 		t.Run("without trouble", func(t *testing.T) {
 			s := newSteps(t, engine)
 			id, err := s.submit(t)
@@ -252,7 +255,7 @@ func TestStepsOfASubmission(t *testing.T) {
 // TestRepeated checks that a document is announced as a repetition if the provider may have received it before, and
 // only then.
 func TestRepeated(t *testing.T) {
-	storetest.EachEngine(t, func(t *testing.T, engine string) {
+	ledgertest.EachEngine(t, func(t *testing.T, engine string) {
 		t.Run("no response", func(t *testing.T) {
 			s := newSteps(t, engine)
 			s.provider.lost = true
@@ -276,9 +279,9 @@ func TestRepeated(t *testing.T) {
 		})
 		t.Run("restored", func(t *testing.T) {
 			s := newSteps(t, engine)
-			created, err := s.tenant.CreateInvoice(t.Context(), draftFor("INV-1", "1234567890"))
+			created, err := invoices.Create(t.Context(), s.tenant, draftFor("INV-1", "1234567890"))
 			kit.Must(t, err)
-			_, err = s.MarkRestored(t.Context())
+			_, err = ledger.MarkRestored(t.Context(), s.Store.DB)
 			kit.Must(t, err)
 			_, err = s.service.Submit(t.Context(), s.tenant, created.ID)
 			kit.Must(t, err)
@@ -298,7 +301,7 @@ func (s *steps) wantRepeated(t *testing.T, want ...bool) {
 // TestLateStep checks that a worker that was suspended between two steps takes back nothing: its response is evidence,
 // and the document is sent once.
 func TestLateStep(t *testing.T) {
-	storetest.EachEngine(t, func(t *testing.T, engine string) {
+	ledgertest.EachEngine(t, func(t *testing.T, engine string) {
 		s := newSteps(t, engine)
 		s.provider.before = func() {
 			s.provider.before = nil
@@ -316,7 +319,7 @@ func TestLateStep(t *testing.T) {
 }
 
 // wantEvidence checks the calls of the evidence of an invoice and the states that were read from each, oldest first.
-func (s *steps) wantEvidence(t *testing.T, id store.ID, want string) {
+func (s *steps) wantEvidence(t *testing.T, id base.ID, want string) {
 	t.Helper()
 	page, err := view.Of(s.tenant).EvidenceHistory(t.Context(), view.OfInvoice(id), 1, 100)
 	kit.Must(t, err)

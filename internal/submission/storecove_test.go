@@ -9,12 +9,16 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/document"
-	"quittance/internal/store"
+	"quittance/internal/ledger"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/incoming"
+	"quittance/internal/ledger/invoices"
+	"quittance/internal/ledger/proof"
 	"quittance/internal/submission"
 	"quittance/internal/view"
 	"quittance/test/kit"
+	"quittance/test/ledgertest"
 	"quittance/test/providertest"
-	"quittance/test/storetest"
 )
 
 // storecove is a company that sends through Storecove.
@@ -32,16 +36,16 @@ func newStorecove(t *testing.T, engine, schemes string, limit time.Duration) *st
 	if schemes != "" {
 		options["schemes"] = schemes
 	}
-	s.testService = newCompany(t, engine, limit, store.NewConnection{Kind: "storecove", BaseURL: s.BaseURL(),
+	s.testService = newCompany(t, engine, limit, invoices.NewConnection{Kind: "storecove", BaseURL: s.BaseURL(),
 		Format: string(document.BIS3), Options: options})
 	return s
 }
 
-func (s *storecove) draft(t *testing.T) store.ID {
+func (s *storecove) draft(t *testing.T) base.ID {
 	t.Helper()
 	draft := providertest.Draft("INV-1")
 	providertest.Norwegian(draft)
-	created, err := s.tenant.CreateInvoice(t.Context(), draft)
+	created, err := invoices.Create(t.Context(), s.tenant, draft)
 	kit.Must(t, err)
 	return created.ID
 }
@@ -59,23 +63,23 @@ func (s *storecove) poll(t *testing.T, what string, done func() bool) {
 }
 
 // submission returns the submission of an invoice.
-func (s *storecove) submission(t *testing.T, id store.ID) store.Submission {
+func (s *storecove) submission(t *testing.T, id base.ID) invoices.Submission {
 	t.Helper()
-	found, err := s.tenant.Invoice(t.Context(), id)
+	found, err := invoices.Find(t.Context(), s.tenant, id)
 	kit.Must(t, err)
 	return *found.Submission
 }
 
 // wantNoStates checks that no state was made up, and that everything that is recorded follows from the evidence.
-func (s *storecove) wantNoStates(t *testing.T, id store.ID) {
+func (s *storecove) wantNoStates(t *testing.T, id base.ID) {
 	t.Helper()
 	states := s.submission(t, id).States
 	if states.Submission.Reported() || states.ProviderInvoice.Reported() || states.TaxAuthority.Reported() ||
 		states.Receiver.Reported() {
 		t.Errorf("states %+v", states)
 	}
-	verified, err := s.VerifyEvidence(t.Context(), store.Replay{Response: submission.Replay,
-		Purchase: func([]byte) (store.NewIncoming, error) { return store.NewIncoming{}, nil },
+	verified, err := proof.Verify(t.Context(), s.testService.DB, proof.Replay{Response: submission.Replay,
+		Purchase: func([]byte) (incoming.NewIncoming, error) { return incoming.NewIncoming{}, nil },
 		Sent:     submission.ReadSubmitted})
 	kit.Must(t, err)
 	if verified.Entries == 0 || len(verified.Faults) > 0 {
@@ -84,7 +88,7 @@ func (s *storecove) wantNoStates(t *testing.T, id store.ID) {
 }
 
 // statuses returns the HTTP statuses of the calls in the evidence of an invoice, oldest first.
-func (s *storecove) statuses(t *testing.T, id store.ID) (statuses []int) {
+func (s *storecove) statuses(t *testing.T, id base.ID) (statuses []int) {
 	t.Helper()
 	page, err := view.Of(s.tenant).EvidenceHistory(t.Context(), view.OfInvoice(id), 1, 100)
 	kit.Must(t, err)
@@ -98,7 +102,7 @@ func (s *storecove) statuses(t *testing.T, id store.ID) (statuses []int) {
 // after that, because nothing more can be said about it. Another response to the same question, which always has other
 // bytes, is not retained.
 func TestStorecoveJourney(t *testing.T) {
-	storetest.EachEngine(t, func(t *testing.T, engine string) {
+	ledgertest.EachEngine(t, func(t *testing.T, engine string) {
 		s := newStorecove(t, engine, "", ample)
 		id := s.draft(t)
 		s.submit(t, id, api.OutcomeAcknowledged)
@@ -109,7 +113,7 @@ func TestStorecoveJourney(t *testing.T) {
 			return due != nil && due.Sub(s.Now()) > 23*time.Hour
 		}
 		s.poll(t, "evidence", settled)
-		_, err := s.MarkRestored(t.Context()) // makes it due
+		_, err := ledger.MarkRestored(t.Context(), s.testService.DB) // makes it due
 		kit.Must(t, err)
 		s.poll(t, "evidence again", settled)
 		found := s.submission(t, id)
@@ -133,7 +137,7 @@ func TestStorecoveLostResponse(t *testing.T) {
 		"a broken connection": providertest.StorecoveLosesResponse, "a time-out": providertest.StorecoveStalls,
 	} {
 		t.Run(name, func(t *testing.T) {
-			storetest.EachEngine(t, func(t *testing.T, engine string) {
+			ledgertest.EachEngine(t, func(t *testing.T, engine string) {
 				limit := ample
 				if script == providertest.StorecoveStalls {
 					limit = brief
@@ -148,7 +152,7 @@ func TestStorecoveLostResponse(t *testing.T) {
 					t.Fatalf("posted %d times without an order", posts)
 				}
 				reference := s.submission(t, id).ID
-				_, err := s.ResolveSubmission(t.Context(), reference, store.DecisionResend,
+				_, err := invoices.ResolveAnySubmission(t.Context(), s.testService.DB, reference, invoices.DecisionResend,
 					"the provider's application shows no document")
 				kit.Must(t, err)
 				s.poll(t, "a second transmission", func() bool { return count(s.Received(), "POST ") >= 2 })
@@ -168,14 +172,14 @@ func TestStorecoveLostResponse(t *testing.T) {
 // TestStorecoveLostRequest checks that an administrator's order sends an invoice that the provider did not get, under
 // its reference.
 func TestStorecoveLostRequest(t *testing.T) {
-	storetest.EachEngine(t, func(t *testing.T, engine string) {
+	ledgertest.EachEngine(t, func(t *testing.T, engine string) {
 		s := newStorecove(t, engine, "", ample)
 		s.Play(providertest.StorecoveLosesRequest)
 		id := s.draft(t)
 		s.submit(t, id, api.OutcomeUnknown)
 		s.Play(providertest.StorecoveTakes)
 		reference := s.submission(t, id).ID
-		_, err := s.ResolveSubmission(t.Context(), reference, store.DecisionResend,
+		_, err := invoices.ResolveAnySubmission(t.Context(), s.testService.DB, reference, invoices.DecisionResend,
 			"the provider's application shows no document")
 		kit.Must(t, err)
 		s.poll(t, "an acknowledgement", func() bool { return s.submission(t, id).Outcome == api.OutcomeAcknowledged })
@@ -190,13 +194,13 @@ func TestStorecoveLostRequest(t *testing.T) {
 // and that the corrected invoice is a document of its own: the provider might remember the idempotencyGuid of the
 // refused one.
 func TestStorecoveInvalid(t *testing.T) {
-	storetest.EachEngine(t, func(t *testing.T, engine string) {
+	ledgertest.EachEngine(t, func(t *testing.T, engine string) {
 		s := newStorecove(t, engine, "", ample)
 		s.Play(providertest.StorecoveInvalid)
 		id := s.draft(t)
-		s.submit(t, id, store.OutcomeNotSent)
+		s.submit(t, id, invoices.OutcomeNotSent)
 		s.Play(providertest.StorecoveTakes)
-		_, err := s.tenant.UpdateInvoice(t.Context(), id, func(int64) bool { return true },
+		_, err := invoices.Update(t.Context(), s.tenant, id, func(int64) bool { return true },
 			func(current []byte) (draft api.Draft, err error) {
 				err = json.Unmarshal(current, &draft)
 				draft.BuyerReference = new("PO-8")
@@ -215,13 +219,14 @@ func TestStorecoveInvalid(t *testing.T) {
 // TestStorecoveRepeatedRefusal checks that the refusal of a repetition leaves an invoice unknown even if its form is
 // that of an invalid document: the first transmission may have arrived.
 func TestStorecoveRepeatedRefusal(t *testing.T) {
-	storetest.EachEngine(t, func(t *testing.T, engine string) {
+	ledgertest.EachEngine(t, func(t *testing.T, engine string) {
 		s := newStorecove(t, engine, "", ample)
 		s.Play(providertest.StorecoveLosesRequest)
 		id := s.draft(t)
 		s.submit(t, id, api.OutcomeUnknown)
 		s.Play(providertest.StorecoveInvalid)
-		_, err := s.ResolveSubmission(t.Context(), s.submission(t, id).ID, store.DecisionResend, "to be sure")
+		_, err := invoices.ResolveAnySubmission(t.Context(), s.testService.DB, s.submission(t, id).ID,
+			invoices.DecisionResend, "to be sure")
 		kit.Must(t, err)
 		s.poll(t, "a second transmission", func() bool { return count(s.Received(), "POST ") >= 2 })
 		if found := s.submission(t, id); found.Outcome != api.OutcomeUnknown {
@@ -234,13 +239,13 @@ func TestStorecoveRepeatedRefusal(t *testing.T) {
 // TestStorecoveSchemes checks that an invoice to a scheme that the provider has no known name for stays a draft, and
 // says why.
 func TestStorecoveSchemes(t *testing.T) {
-	storetest.EachEngine(t, func(t *testing.T, engine string) {
+	ledgertest.EachEngine(t, func(t *testing.T, engine string) {
 		for schemes, sent := range map[string]bool{"": false, "0235=AE:TIN": true} {
 			s := newStorecove(t, engine, schemes, ample)
-			created, err := s.tenant.CreateInvoice(t.Context(), providertest.Draft("INV-1"))
+			created, err := invoices.Create(t.Context(), s.tenant, providertest.Draft("INV-1"))
 			kit.Must(t, err)
 			_, err = s.service.Submit(t.Context(), s.tenant, created.ID)
-			incomplete, ok := errors.AsType[*store.IncompleteError](err)
+			incomplete, ok := errors.AsType[*invoices.IncompleteError](err)
 			if sent && err != nil || !sent && (!ok || len(incomplete.Missing["recipient_network_id"]) != 1) ||
 				len(s.Received()) > 0 != sent {
 				t.Errorf("schemes %q: %v, received %q", schemes, err, s.Received())
@@ -252,13 +257,13 @@ func TestStorecoveSchemes(t *testing.T) {
 // TestStorecoveAfterARestore checks that an invoice that was created before a restore is not sent, even if an
 // administrator orders it: the provider cannot say whether it has it under this reference or a later one.
 func TestStorecoveAfterARestore(t *testing.T) {
-	storetest.EachEngine(t, func(t *testing.T, engine string) {
+	ledgertest.EachEngine(t, func(t *testing.T, engine string) {
 		s := newStorecove(t, engine, "", ample)
 		id := s.draft(t)
-		_, err := s.MarkRestored(t.Context())
+		_, err := ledger.MarkRestored(t.Context(), s.testService.DB)
 		kit.Must(t, err)
 		s.submit(t, id, api.OutcomeUnknown)
-		_, err = s.ResolveSubmission(t.Context(), s.submission(t, id).ID, store.DecisionResend,
+		_, err = invoices.ResolveAnySubmission(t.Context(), s.testService.DB, s.submission(t, id).ID, invoices.DecisionResend,
 			"the provider's application shows no document")
 		kit.Must(t, err)
 		asked := count(s.Received(), "GET ")

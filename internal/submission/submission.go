@@ -48,9 +48,10 @@ import (
 	"time"
 
 	"quittance/client/api"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/problem"
 	"quittance/internal/provider"
-	"quittance/internal/store"
 	"quittance/internal/tracing"
 )
 
@@ -82,13 +83,13 @@ type Config struct {
 
 // Service submits invoices and credit notes and polls submissions. It is safe for concurrent use.
 type Service struct {
-	db      *store.DB
+	db      *base.DB
 	limiter *callLimiter
 	Config
 }
 
 // New returns a service on db.
-func New(db *store.DB, config Config) *Service {
+func New(db *base.DB, config Config) *Service {
 	return &Service{db: db, limiter: newCallLimiter(), Config: config}
 }
 
@@ -99,50 +100,50 @@ const leaseMargin = 10 * time.Second
 func (s *Service) leaseDuration() time.Duration { return 2*s.CallTimeout + leaseMargin }
 
 // Submit submits an invoice. If the invoice was submitted before, Submit returns what is recorded. It returns the
-// errors of [store.Tenant.BeginSubmission], [ErrNotSubmitted] or [ErrBusy]. Once the intent is committed, cancelling
+// errors of [invoices.BeginSubmission], [ErrNotSubmitted] or [ErrBusy]. Once the intent is committed, cancelling
 // ctx has no effect.
-func (s *Service) Submit(ctx context.Context, tenant *store.Tenant, id store.ID) (store.Invoice, error) {
-	var found store.Invoice
-	release, recorded, err := s.admit(ctx, tenant, func() (_ *store.Submission, err error) {
-		found, err = tenant.Invoice(ctx, id)
+func (s *Service) Submit(ctx context.Context, tenant *base.Tenant, id base.ID) (invoices.Invoice, error) {
+	var found invoices.Invoice
+	release, recorded, err := s.admit(ctx, tenant, func() (_ *invoices.Submission, err error) {
+		found, err = invoices.Find(ctx, tenant, id)
 		return found.Submission, err
 	})
 	if err != nil || recorded {
 		return found, err
 	}
 	defer release()
-	lease, begun, err := tenant.BeginSubmission(ctx, id, s.intent())
+	lease, begun, err := invoices.BeginSubmission(ctx, tenant, id, s.intent())
 	submission, err := s.sendBegun(ctx, lease, begun, err)
 	if err != nil {
-		return store.Invoice{}, err
+		return invoices.Invoice{}, err
 	}
 	return lease.Submitted(submission), nil
 }
 
 // SubmitCreditNote submits a credit note as [Service.Submit] does an invoice. It returns the errors of
-// [store.Tenant.BeginCreditNoteSubmission], [ErrNotSubmitted] or [ErrBusy].
-func (s *Service) SubmitCreditNote(ctx context.Context, tenant *store.Tenant, id store.ID) (store.CreditNote, error) {
-	var found store.CreditNote
-	release, recorded, err := s.admit(ctx, tenant, func() (_ *store.Submission, err error) {
-		found, err = tenant.CreditNote(ctx, id)
+// [invoices.BeginCreditNoteSubmission], [ErrNotSubmitted] or [ErrBusy].
+func (s *Service) SubmitCreditNote(ctx context.Context, tenant *base.Tenant, id base.ID) (invoices.CreditNote, error) {
+	var found invoices.CreditNote
+	release, recorded, err := s.admit(ctx, tenant, func() (_ *invoices.Submission, err error) {
+		found, err = invoices.FindCreditNote(ctx, tenant, id)
 		return found.Submission, err
 	})
 	if err != nil || recorded {
 		return found, err
 	}
 	defer release()
-	lease, begun, err := tenant.BeginCreditNoteSubmission(ctx, id, s.intent())
+	lease, begun, err := invoices.BeginCreditNoteSubmission(ctx, tenant, id, s.intent())
 	submission, err := s.sendBegun(ctx, lease, begun, err)
 	if err != nil {
-		return store.CreditNote{}, err
+		return invoices.CreditNote{}, err
 	}
 	return lease.SubmittedCreditNote(submission), nil
 }
 
 // admit waits until the company may make a call, and returns the function that ends it. While it has to wait, current
 // is called: if that submission has an outcome, recorded is true, because it needs no call and must not wait for one.
-func (s *Service) admit(ctx context.Context, tenant *store.Tenant,
-	current func() (*store.Submission, error)) (release func(), recorded bool, err error) {
+func (s *Service) admit(ctx context.Context, tenant *base.Tenant,
+	current func() (*invoices.Submission, error)) (release func(), recorded bool, err error) {
 	release, err = s.limiter.acquire(ctx, tenant.Account(), 0)
 	if !errors.Is(err, ErrBusy) {
 		return release, false, err
@@ -158,16 +159,16 @@ func (s *Service) admit(ctx context.Context, tenant *store.Tenant,
 }
 
 // intent returns how this service begins a submission.
-func (s *Service) intent() store.Intent {
-	return store.Intent{Environment: s.Environment, Release: s.Release, Render: render,
+func (s *Service) intent() invoices.Intent {
+	return invoices.Intent{Environment: s.Environment, Release: s.Release, Render: render,
 		LeaseDuration: s.CallTimeout + leaseMargin}
 }
 
 // sendBegun sends the document of a submission that has begun, and returns the submission as it is recorded. The
 // arguments after ctx are the results of the store.
-func (s *Service) sendBegun(ctx context.Context, lease store.SubmissionLease, begun bool,
-	err error) (store.Submission, error) {
-	if errors.Is(err, store.ErrNotApproved) {
+func (s *Service) sendBegun(ctx context.Context, lease invoices.SubmissionLease, begun bool,
+	err error) (invoices.Submission, error) {
+	if errors.Is(err, invoices.ErrNotApproved) {
 		s.Log.WarnContext(ctx,
 			"submission refused: approve the connection for this release with quittance connection approve",
 			"account", lease.Tenant.Account(), "release", s.Release, "error", err)
@@ -181,8 +182,8 @@ func (s *Service) sendBegun(ctx context.Context, lease store.SubmissionLease, be
 	}
 	recorded, err := send(ctx, lease)
 	switch {
-	case errors.Is(err, store.ErrLeaseLost):
-		err = store.ErrSubmissionInProgress // another worker goes on with it, perhaps under another reference
+	case errors.Is(err, base.ErrLeaseLost):
+		err = invoices.ErrSubmissionInProgress // another worker goes on with it, perhaps under another reference
 	case err == nil && !recorded.MaybeSent():
 		err = ErrNotSubmitted
 	}
@@ -192,7 +193,7 @@ func (s *Service) sendBegun(ctx context.Context, lease store.SubmissionLease, be
 // Poll queries the status of one claimed submission and records the response. If the provider does not have the
 // document and the rules allow it, Poll sends the document again under its reference. It returns the response to the
 // status query.
-func (s *Service) Poll(ctx context.Context, lease store.SubmissionLease) (provider.Response, error) {
+func (s *Service) Poll(ctx context.Context, lease invoices.SubmissionLease) (provider.Response, error) {
 	response := s.queryStatus(ctx, lease)
 	recorded, err := s.record(ctx, lease, response)
 	released, held := lease.Released(recorded)
@@ -202,9 +203,9 @@ func (s *Service) Poll(ctx context.Context, lease store.SubmissionLease) (provid
 	return response.Response, ignoreLeaseLost(s.resend(ctx, released, response))
 }
 
-// resend sends the document of a submission again, after a response that allows it. It returns [store.ErrLeaseLost] if
+// resend sends the document of a submission again, after a response that allows it. It returns [base.ErrLeaseLost] if
 // another worker has had the lease since.
-func (s *Service) resend(ctx context.Context, released store.SubmissionLease, response providerResponse) error {
+func (s *Service) resend(ctx context.Context, released invoices.SubmissionLease, response providerResponse) error {
 	if _, free, err := s.queryLost(ctx, released, response); err != nil || !free {
 		return err
 	}
@@ -218,16 +219,16 @@ func (s *Service) resend(ctx context.Context, released store.SubmissionLease, re
 
 // ignoreLeaseLost drops the error that says that another worker has the lease.
 func ignoreLeaseLost(err error) error {
-	if errors.Is(err, store.ErrLeaseLost) {
+	if errors.Is(err, base.ErrLeaseLost) {
 		return nil
 	}
 	return err
 }
 
 // DecideEvent returns what follows from an event of the provider's queue about a submission, for
-// [store.PurchaseLease.RecordEvent]. response contains the event, and began is when it was requested.
+// [incoming.PurchaseLease.RecordEvent]. response contains the event, and began is when it was requested.
 func (s *Service) DecideEvent(adapter provider.Adapter, response provider.Response,
-	began time.Time) func(store.Submission, bool, time.Time) (store.Decision, error) {
+	began time.Time) func(invoices.Submission, bool, time.Time) (invoices.Decision, error) {
 	r := providerResponse{Response: response, call: callEvent, began: began, timeout: s.CallTimeout, polling: s.Polling,
 		profile: adapter.Profile()}
 	return r.decide
@@ -235,7 +236,7 @@ func (s *Service) DecideEvent(adapter provider.Adapter, response provider.Respon
 
 // send submits the document of a committed intent and records the response. If the response asks for another step, send
 // takes it under the same lease: it continues only with what was committed, and only while nobody else has the lease.
-func (s *Service) send(ctx context.Context, lease store.SubmissionLease) (store.Submission, error) {
+func (s *Service) send(ctx context.Context, lease invoices.SubmissionLease) (invoices.Submission, error) {
 	response := s.submitOnce(ctx, lease)
 	for step := 1; ; step++ {
 		if response.Next != provider.NextNone && step < response.profile.Steps {
@@ -255,7 +256,7 @@ func (s *Service) send(ctx context.Context, lease store.SubmissionLease) (store.
 }
 
 // submitOnce makes one submit call with the document of a committed intent. It sends nothing if the lease has ended.
-func (s *Service) submitOnce(ctx context.Context, lease store.SubmissionLease) providerResponse {
+func (s *Service) submitOnce(ctx context.Context, lease invoices.SubmissionLease) providerResponse {
 	adapter, response := s.prepareCall(ctx, lease.Tenant, lease.Connection, callSubmit)
 	if adapter == nil {
 		return response
@@ -275,7 +276,7 @@ func (s *Service) submitOnce(ctx context.Context, lease store.SubmissionLease) p
 }
 
 // queryStatus makes one status call, which returns what the provider has of a submission.
-func (s *Service) queryStatus(ctx context.Context, lease store.SubmissionLease) providerResponse {
+func (s *Service) queryStatus(ctx context.Context, lease invoices.SubmissionLease) providerResponse {
 	adapter, response := s.prepareCall(ctx, lease.Tenant, lease.Connection, callStatus)
 	if adapter == nil {
 		return response
@@ -285,7 +286,7 @@ func (s *Service) queryStatus(ctx context.Context, lease store.SubmissionLease) 
 	if response.profile.QueriesByContent && query.ProviderReference == "" {
 		if query.Body = lease.Document; query.Body == nil {
 			var err error
-			if query.Body, err = lease.Tenant.SubmittedDocument(ctx, lease.Submission.ID); err != nil {
+			if query.Body, err = invoices.SubmittedDocument(ctx, lease.Tenant, lease.Submission.ID); err != nil {
 				s.Log.ErrorContext(ctx, "the document of a submission cannot be read", "account", lease.Tenant.Account(),
 					"submission", lease.Submission.ID, "error", err)
 				return response
@@ -301,14 +302,14 @@ func (s *Service) queryStatus(ctx context.Context, lease store.SubmissionLease) 
 // prepareCall opens the adapter of a connection and prepares the response of one call. When the connection cannot be
 // used, the adapter is nil and the response says that nothing was sent. The cause is the operator's concern, not the
 // customer's.
-func (s *Service) prepareCall(ctx context.Context, tenant *store.Tenant, c store.Connection,
+func (s *Service) prepareCall(ctx context.Context, tenant *base.Tenant, c invoices.Connection,
 	call string) (provider.Adapter, providerResponse) {
 	response := providerResponse{Response: provider.Response{Kind: provider.NotSent}, call: call, began: s.db.Now(),
 		timeout: s.CallTimeout, polling: s.Polling}
 	adapter, err := s.Adapters.For(c)
 	if err != nil {
 		s.Log.ErrorContext(ctx, "provider connection unusable", "account", tenant.Account(), "connection", c.ID, "error", err)
-		response.connectionAltered = errors.Is(err, store.ErrChangedRow)
+		response.connectionAltered = errors.Is(err, base.ErrChangedRow)
 		return nil, response
 	}
 	response.profile = adapter.Profile()
@@ -316,30 +317,30 @@ func (s *Service) prepareCall(ctx context.Context, tenant *store.Tenant, c store
 }
 
 // beginCall marks the beginning of a provider call, and returns its context and its span.
-func (s *Service) beginCall(ctx context.Context, c store.Connection,
+func (s *Service) beginCall(ctx context.Context, c invoices.Connection,
 	response *providerResponse) (context.Context, *tracing.Span) {
 	ctx, span := s.Tracer.ProviderCall(ctx, c.Kind, response.call)
-	s.db.Checkpoint(store.Before, "provider "+response.call)
+	s.db.Checkpoint(base.Before, "provider "+response.call)
 	response.began = s.db.Now().Truncate(time.Microsecond)
 	return ctx, span
 }
 
 // endCall marks the end of a provider call and observes it.
 func (s *Service) endCall(span *tracing.Span, response *providerResponse) {
-	s.db.Checkpoint(store.After, "provider "+response.call)
+	s.db.Checkpoint(base.After, "provider "+response.call)
 	span.EndProviderCall(response.Kind.String(), response.HTTPStatus, string(response.ErrorClass))
 	s.Observe(response.call, response.Kind.String(), response.Duration)
 }
 
 // record commits what follows from a response, and logs the call.
-func (s *Service) record(ctx context.Context, lease store.SubmissionLease,
-	response providerResponse) (store.Submission, error) {
+func (s *Service) record(ctx context.Context, lease invoices.SubmissionLease,
+	response providerResponse) (invoices.Submission, error) {
 	return s.recordBy(ctx, lease, response, response.decide)
 }
 
 // recordBy commits what decide makes of a response, and logs the call.
-func (s *Service) recordBy(ctx context.Context, lease store.SubmissionLease, response providerResponse,
-	decide decision) (store.Submission, error) {
+func (s *Service) recordBy(ctx context.Context, lease invoices.SubmissionLease, response providerResponse,
+	decide decision) (invoices.Submission, error) {
 	recorded, err := recordWithRetry(ctx, lease, decide)
 	s.logCall(ctx, lease, response, recorded, err)
 	if err == nil && s.ObserveOutcome != nil && recorded.Outcome != lease.Submission.Outcome {
@@ -348,18 +349,19 @@ func (s *Service) recordBy(ctx context.Context, lease store.SubmissionLease, res
 	return recorded, err
 }
 
-// decision says what follows from a response; see [store.SubmissionLease.Record].
-type decision = func(s store.Submission, held bool, now time.Time) (store.Decision, error)
+// decision says what follows from a response; see [invoices.SubmissionLease.Record].
+type decision = func(s invoices.Submission, held bool, now time.Time) (invoices.Decision, error)
 
 // recordWithRetry commits what follows from a response. A response must not be lost because the database is unavailable
 // for a moment, so recordWithRetry tries again for a while. If it fails, a later poll queries the provider again.
-func recordWithRetry(ctx context.Context, lease store.SubmissionLease, decide decision) (store.Submission, error) {
+func recordWithRetry(ctx context.Context, lease invoices.SubmissionLease,
+	decide decision) (invoices.Submission, error) {
 	const timeout = 15 * time.Second
 	deadline, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	for wait := 50 * time.Millisecond; ; wait *= 2 {
 		recorded, err := lease.Record(ctx, decide)
-		if err == nil || !errors.Is(err, store.ErrUnavailable) {
+		if err == nil || !errors.Is(err, base.ErrUnavailable) {
 			return recorded, err
 		}
 		select {
@@ -371,10 +373,10 @@ func recordWithRetry(ctx context.Context, lease store.SubmissionLease, decide de
 }
 
 // logCall writes the log line of a provider call.
-func (s *Service) logCall(ctx context.Context, lease store.SubmissionLease, response providerResponse,
-	recorded store.Submission, err error) {
+func (s *Service) logCall(ctx context.Context, lease invoices.SubmissionLease, response providerResponse,
+	recorded invoices.Submission, err error) {
 	s.Log.InfoContext(ctx, "provider call", "call", response.call, "account", lease.Tenant.Account(),
-		"connection", lease.Connection.ID, "request_id", store.ActorOf(ctx).RequestID,
+		"connection", lease.Connection.ID, "request_id", base.ActorOf(ctx).RequestID,
 		"submission", lease.Submission.ID, "kind", response.Kind.String(), "status", response.HTTPStatus,
 		"class", string(response.ErrorClass), "duration_ms", response.Duration.Milliseconds(),
 		"outcome", string(recorded.Outcome), "error", err)
@@ -388,6 +390,6 @@ func (s *Service) logCall(ctx context.Context, lease store.SubmissionLease, resp
 
 // contradicted reports whether the provider has reported a submission that an administrator had resolved by rejecting
 // it.
-func contradicted(s store.Submission) bool {
+func contradicted(s invoices.Submission) bool {
 	return s.Resolved != nil && s.Resolved.ContradictedAt != nil
 }

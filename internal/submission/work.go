@@ -3,20 +3,23 @@ package submission
 import (
 	"context"
 
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/queue"
-	"quittance/internal/store"
 )
 
 // Work returns the polling of due submissions as a source of tasks, with one queue for each connection.
-func (s *Service) Work() queue.Source[store.SubmissionLease] {
-	return queue.Source[store.SubmissionLease]{
+func (s *Service) Work() queue.Source[invoices.SubmissionLease] {
+	return queue.Source[invoices.SubmissionLease]{
 		Name: "reconcile",
-		Kind: store.WorkSubmissions,
-		Scan: s.db.DueSubmissionQueues,
-		Claim: func(ctx context.Context, due store.Queue, limit int) ([]store.SubmissionLease, error) {
-			return due.ClaimSubmissions(ctx, limit, s.leaseDuration())
+		Kind: base.WorkSubmissions,
+		Scan: func(ctx context.Context, from base.ScanCursor) (base.DueScan, error) {
+			return invoices.DueSubmissionQueues(ctx, s.db, from)
 		},
-		Do: func(ctx context.Context, lease store.SubmissionLease) queue.Result {
+		Claim: func(ctx context.Context, due base.Queue, limit int) ([]invoices.SubmissionLease, error) {
+			return invoices.ClaimSubmissions(ctx, due, limit, s.leaseDuration())
+		},
+		Do: func(ctx context.Context, lease invoices.SubmissionLease) queue.Result {
 			ctx, span := s.Tracer.Work(ctx, "submission poll")
 			response, err := s.Poll(ctx, lease)
 			span.EndWork(err != nil)

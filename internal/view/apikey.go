@@ -5,11 +5,11 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/store"
+	"quittance/internal/ledger/identity"
 )
 
 // APIKey returns an API key as it is at a time. The key itself is stored nowhere.
-func APIKey(k store.APIKey, now time.Time) api.APIKey {
+func APIKey(k identity.APIKey, now time.Time) api.APIKey {
 	out := api.APIKey{ID: k.ID.String(), Name: k.Name, Prefix: k.Prefix, LastFour: k.LastFour, Scopes: texts(k.Scopes),
 		Networks: texts(k.Networks), State: api.APIKeyActive, ExpiresAt: k.ExpiresAt, CreatedAt: k.CreatedAt,
 		CreatedBy: k.CreatedBy, LastUsedAt: k.LastUsedAt, LastUsedFrom: k.LastUsedFrom, RevokedAt: k.RevokedAt}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
 )
 
 // AuditFilter filters the audit log of a company. Zero fields have no effect.
@@ -27,8 +27,8 @@ type AuditFilter struct {
 // AuditLog returns a page of the company's audit log, newest first. With a filter it examines the newest [SearchDepth]
 // entries of the subject and the period.
 func (t Tenant) AuditLog(ctx context.Context, filter AuditFilter, number,
-	perPage int) (out Page[store.AuditEntry], err error) {
-	err = t.tenant.ReadSnapshot(ctx, func(ctx context.Context, r store.Reader) error {
+	perPage int) (out Page[base.AuditEntry], err error) {
+	err = base.ReadSnapshot(ctx, t.tenant, func(ctx context.Context, r base.Reader) error {
 		if filter == (AuditFilter{}) {
 			out, err = wholeAudit(ctx, r, number, perPage)
 		} else {
@@ -41,10 +41,10 @@ func (t Tenant) AuditLog(ctx context.Context, filter AuditFilter, number,
 
 // Activity returns the newest entries of the audit log about some subjects, such as an invoice and its submissions,
 // newest first: at most limit. It reads those of each subject from an index.
-func (t Tenant) Activity(ctx context.Context, subjects []store.ID, limit int) (out []store.AuditEntry, err error) {
-	err = t.tenant.ReadRows(func(r store.Reader) error {
+func (t Tenant) Activity(ctx context.Context, subjects []base.ID, limit int) (out []base.AuditEntry, err error) {
+	err = base.ReadRows(t.tenant, func(r base.Reader) error {
 		for _, subject := range subjects {
-			found, err := r.Audit(ctx, `subject = $2`, newestAudit+` limit $3`, subject.String(), limit)
+			found, err := base.SelectAudit(ctx, r, `subject = $2`, newestAudit+` limit $3`, subject.String(), limit)
 			if err != nil {
 				return err
 			}
@@ -52,17 +52,17 @@ func (t Tenant) Activity(ctx context.Context, subjects []store.ID, limit int) (o
 		}
 		return nil
 	})
-	slices.SortStableFunc(out, func(a, b store.AuditEntry) int { return b.At.Compare(a.At) })
+	slices.SortStableFunc(out, func(a, b base.AuditEntry) int { return b.At.Compare(a.At) })
 	return out[:min(len(out), limit)], err
 }
 
 // LastLogins returns when users of the company last logged in, by the audit log. Users who never did are left out. It
 // finds each in an index.
-func (t Tenant) LastLogins(ctx context.Context, users []store.ID) (map[store.ID]time.Time, error) {
-	out := map[store.ID]time.Time{}
-	err := t.tenant.ReadRows(func(r store.Reader) error {
+func (t Tenant) LastLogins(ctx context.Context, users []base.ID) (map[base.ID]time.Time, error) {
+	out := map[base.ID]time.Time{}
+	err := base.ReadRows(t.tenant, func(r base.Reader) error {
 		for _, user := range users {
-			found, err := r.Audit(ctx, `subject = $2 and act = 'session.begin'`, newestAudit+` limit 1`, user.String())
+			found, err := base.SelectAudit(ctx, r, `subject = $2 and act = 'session.begin'`, newestAudit+` limit 1`, user.String())
 			if err != nil {
 				return err
 			}
@@ -79,45 +79,45 @@ func (t Tenant) LastLogins(ctx context.Context, users []store.ID) (map[store.ID]
 const newestAudit = `order by at desc, ordinal desc`
 
 // wholeAudit returns a page of the whole log. Its entries have consecutive numbers, so a page is a range of them.
-func wholeAudit(ctx context.Context, r store.Reader, number, perPage int) (out Page[store.AuditEntry], err error) {
-	err = r.Query(ctx, func(row store.Row) error { return row.Scan(&out.Total) },
-		`select coalesce(max(ordinal), 0) from audit where `+store.AuditOfTenant)
+func wholeAudit(ctx context.Context, r base.Reader, number, perPage int) (out Page[base.AuditEntry], err error) {
+	err = r.Query(ctx, func(row base.Row) error { return row.Scan(&out.Total) },
+		`select coalesce(max(ordinal), 0) from audit where `+base.AuditOfTenant)
 	if err != nil {
 		return out, err
 	}
 	high, low := pageRange(out.Total, number, perPage)
-	out.Entries, err = r.Audit(ctx, `ordinal <= $2 and ordinal > $3`, `order by ordinal desc`, high, low)
+	out.Entries, err = base.SelectAudit(ctx, r, `ordinal <= $2 and ordinal > $3`, `order by ordinal desc`, high, low)
 	return out, err
 }
 
 // filteredAudit returns a page of a filtered list.
-func filteredAudit(ctx context.Context, r store.Reader, filter AuditFilter, number,
-	perPage int) (Page[store.AuditEntry], error) {
+func filteredAudit(ctx context.Context, r base.Reader, filter AuditFilter, number,
+	perPage int) (Page[base.AuditEntry], error) {
 	at, ordinal, truncated, err := filter.oldest(ctx, r, SearchDepth)
 	if err != nil {
-		return Page[store.AuditEntry]{}, err
+		return Page[base.AuditEntry]{}, err
 	}
 	var s statement
 	oldest := s.value(at)
 	where := `at >= ` + oldest + ` and (at > ` + oldest + ` or ordinal > ` + s.value(ordinal) + `)` + filter.among(&s) +
 		filter.rest(&s)
-	out, err := readPage(ctx, r, &s, number, perPage, `select count(*) from audit where `+store.AuditOfTenant+` and `+
-		where, r.Audit, where, newestAudit)
+	out, err := readPage(ctx, r, &s, number, perPage, `select count(*) from audit where `+base.AuditOfTenant+` and `+
+		where, base.SelectAudit, where, newestAudit)
 	out.Truncated = truncated
 	return out, err
 }
 
 // oldest returns time and ordinal of the newest entry that is not examined if only the newest depth entries are, and
 // whether there is one; otherwise those of no entry.
-func (f AuditFilter) oldest(ctx context.Context, r store.Reader,
+func (f AuditFilter) oldest(ctx context.Context, r base.Reader,
 	depth int) (at, ordinal int64, exists bool, err error) {
 	var s statement
 	at = -1
 	among := f.among(&s) + ` ` + newestAudit + ` limit 1 offset ` + s.value(depth)
-	err = r.Query(ctx, func(row store.Row) error {
+	err = r.Query(ctx, func(row base.Row) error {
 		exists = true
 		return row.Scan(&at, &ordinal)
-	}, `select at, ordinal from audit where `+store.AuditOfTenant+among, s.args...)
+	}, `select at, ordinal from audit where `+base.AuditOfTenant+among, s.args...)
 	return at, ordinal, exists, err
 }
 
@@ -139,9 +139,9 @@ func (f AuditFilter) among(s *statement) string {
 // rest returns the part of the filter that is compared entry by entry.
 func (f AuditFilter) rest(s *statement) string {
 	where := ``
-	switch kind := store.ActorKind(f.Actor); kind {
+	switch kind := base.ActorKind(f.Actor); kind {
 	case "":
-	case store.ActorAdministrator, store.ActorSystem:
+	case base.ActorAdministrator, base.ActorSystem:
 		where += ` and actor_kind = ` + s.value(string(kind))
 	default:
 		where += ` and actor = ` + s.value(f.Actor) + ` and actor_kind in ('user', 'key')`
@@ -158,14 +158,14 @@ var shownDetails = [...]string{"email", "role", "kind", "environment", "invoice"
 
 // AuditEntry returns an entry as the company sees it. Who the administrator was, from where, why, and most details are
 // for the operator of the service alone.
-func AuditEntry(e store.AuditEntry) api.AuditEntry {
+func AuditEntry(e base.AuditEntry) api.AuditEntry {
 	out := api.AuditEntry{ID: e.ID.String(), At: e.At, Act: e.Act, Actor: api.AuditActor{Kind: string(e.Kind)},
 		Means:   strings.ReplaceAll(strings.ToLower(e.Means), " ", "_"),
 		Subject: api.AuditSubject{Type: e.SubjectType, ID: e.Subject}}
 	details := map[string]string{}
 	// the log contains nothing else; an altered entry is shown without details
 	_ = json.Unmarshal([]byte(e.Details), &details)
-	if e.Kind != store.ActorAdministrator {
+	if e.Kind != base.ActorAdministrator {
 		out.Actor.Name, out.Source, out.RequestID, out.Details = textOrNil(e.Name), textOrNil(e.Source),
 			textOrNil(e.RequestID), details
 		return out

@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
 )
 
 // IssueDates bound the issue date of a list, both inclusive: YYYY-MM-DD. An empty bound has no effect.
@@ -40,7 +40,7 @@ type searched struct {
 	// examined is the number of candidates, and total that of the matches among them.
 	examined, total int
 	// ids are the matches of a range, in the order of the list.
-	ids []store.ID
+	ids []base.ID
 }
 
 // examinedIDs is a query for the candidates of a search, for its query for the matches.
@@ -50,12 +50,12 @@ const examinedIDs = `select id from examined where id is not null`
 // (id, which may be null) of the rows to examine, from one index, and bounded. matched is one for those among
 // [examinedIDs] that the filter selects, with the columns of the order. One statement has both, and materialized, so
 // that no plan reads a whole company for the sake of the order.
-func (s *statement) search(ctx context.Context, r store.Reader, candidates, matched, order string, offset,
+func (s *statement) search(ctx context.Context, r base.Reader, candidates, matched, order string, offset,
 	limit int) (found searched, err error) {
 	bounds := ` limit ` + s.value(limit) + ` offset ` + s.value(offset)
 	// The range is joined to one row, so that the counts come with an empty range too.
-	err = r.Query(ctx, func(row store.Row) error {
-		var id *store.ID
+	err = r.Query(ctx, func(row base.Row) error {
+		var id *base.ID
 		err := row.Scan(&found.examined, &found.total, &id)
 		if id != nil {
 			found.ids = append(found.ids, *id)
@@ -69,7 +69,7 @@ func (s *statement) search(ctx context.Context, r store.Reader, candidates, matc
 
 // searchPage reads a page of the list that a search finds among [SearchDepth] candidates, and then its rows.
 func searchPage[R any](number, perPage int, search func(offset, limit int) (searched, error),
-	rows func(ids []store.ID) ([]R, error)) (Page[R], error) {
+	rows func(ids []base.ID) ([]R, error)) (Page[R], error) {
 	offset := SearchDepth // past the end, and no overflow
 	if number-1 <= SearchDepth/perPage {
 		offset = min(offset, (number-1)*perPage)
@@ -84,13 +84,13 @@ func searchPage[R any](number, perPage int, search func(offset, limit int) (sear
 }
 
 // rowsByID reads those of some rows that exist, in the order of ids. read gets a condition on the column.
-func rowsByID[R any](ctx context.Context, column string, ids []store.ID, idOf func(*R) store.ID,
-	read func(ctx context.Context, condition, order string, args ...any) ([]R, error)) ([]R, error) {
+func rowsByID[R any](ctx context.Context, r base.Reader, column string, ids []base.ID, idOf func(*R) base.ID,
+	read selection[R]) ([]R, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
 	var s statement
 	list := s.list(ids)
-	rows, err := read(ctx, column+` in (`+list+`)`, ``, s.args...)
+	rows, err := read(ctx, r, column+` in (`+list+`)`, ``, s.args...)
 	return inOrder(ids, rows, idOf), err
 }

@@ -5,11 +5,12 @@ import (
 	"strings"
 
 	"quittance/client/api"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/invoices"
 )
 
 // CreditNote returns a credit note as it is shown by itself.
-func CreditNote(n store.CreditNote) api.CreditNote {
+func CreditNote(n invoices.CreditNote) api.CreditNote {
 	out := api.CreditNote{ID: n.ID.String(), InvoiceID: n.Invoice.String(), CreditNoteNumber: n.Number,
 		IssueDate: n.IssueDate, Reason: n.Reason, ReasonCode: n.ReasonCode, Kind: n.Credit.Kind, Currency: n.Currency,
 		TotalAmount: n.Credit.Total, Items: n.Credit.Items, States: n.States().Wire(), VoidedAt: n.VoidedAt,
@@ -22,7 +23,7 @@ func CreditNote(n store.CreditNote) api.CreditNote {
 }
 
 // CreditNoteSummary returns a credit note as lists of the API show it.
-func CreditNoteSummary(r store.CreditNoteRow) api.CreditNoteSummary {
+func CreditNoteSummary(r invoices.CreditNoteRow) api.CreditNoteSummary {
 	out := api.CreditNoteSummary{ID: r.ID.String(), InvoiceID: r.Invoice.String(), CreditNoteNumber: r.Number,
 		IssueDate: r.IssueDate, Reason: r.Reason, ReasonCode: r.ReasonCode, Kind: r.Credit.Kind, Currency: r.Currency,
 		TotalAmount: r.Credit.Total, ItemCount: r.Items, States: r.States().Wire(), VoidedAt: r.VoidedAt,
@@ -37,7 +38,7 @@ func CreditNoteSummary(r store.CreditNoteRow) api.CreditNoteSummary {
 // CreditNoteFilter filters a list of credit notes. Zero fields have no effect.
 type CreditNoteFilter struct {
 	// Invoice is the credited invoice.
-	Invoice *store.ID
+	Invoice *base.ID
 	IssueDates
 	// Void selects void credit notes if true, and live ones if false.
 	Void *bool
@@ -54,29 +55,31 @@ func (f CreditNoteFilter) dated() bool { return f.IssueDates.narrow() && f.Invoi
 // dates examines [SearchDepth] of these dates, the latest. A list with another filter examines the newest
 // [SearchDepth], but finds an exact number among all.
 func (t Tenant) CreditNotes(ctx context.Context, filter CreditNoteFilter, number,
-	perPage int) (out Page[store.CreditNoteRow], err error) {
-	err = t.tenant.ReadSnapshot(ctx, func(ctx context.Context, r store.Reader) error {
+	perPage int) (out Page[invoices.CreditNoteRow], err error) {
+	err = base.ReadSnapshot(ctx, t.tenant, func(ctx context.Context, r base.Reader) error {
 		if filter == (CreditNoteFilter{}) {
-			if err := r.Query(ctx, func(row store.Row) error { return row.Scan(&out.Total) },
+			if err := r.Query(ctx, func(row base.Row) error { return row.Scan(&out.Total) },
 				`select credit_notes from tenants where id = $1`); err != nil {
 				return err
 			}
 			high, low := pageRange(out.Total, number, perPage)
-			out.Entries, err = r.CreditNotes(ctx, `position <= $2 and position > $3`, `order by position desc`, high, low)
+			out.Entries, err = invoices.SelectCreditNotes(ctx, r, `position <= $2 and position > $3`,
+				`order by position desc`, high, low)
 			return err
 		}
 		if filter.dated() {
 			out, err = searchPage(number, perPage, func(offset, limit int) (searched, error) {
 				return filter.search(ctx, r, SearchDepth, offset, limit)
-			}, func(ids []store.ID) ([]store.CreditNoteRow, error) {
-				return rowsByID(ctx, `id`, ids, func(n *store.CreditNoteRow) store.ID { return n.ID }, r.CreditNotes)
+			}, func(ids []base.ID) ([]invoices.CreditNoteRow, error) {
+				return rowsByID(ctx, r, `id`, ids, func(n *invoices.CreditNoteRow) base.ID { return n.ID },
+					invoices.SelectCreditNotes)
 			})
 			return err
 		}
 		var s statement
 		where := filter.conditions(&s, SearchDepth)
 		out, err = readPage(ctx, r, &s, number, perPage, `select count(*) from credit_notes where tenant_id = $1 and `+where,
-			r.CreditNotes, where, `order by position desc`)
+			invoices.SelectCreditNotes, where, `order by position desc`)
 		return err
 	})
 	return out, err
@@ -84,7 +87,7 @@ func (t Tenant) CreditNotes(ctx context.Context, filter CreditNoteFilter, number
 
 // search finds the credit notes of some issue dates, and returns a range of them. The candidates are at most depth and
 // one more.
-func (f CreditNoteFilter) search(ctx context.Context, r store.Reader, depth, offset, limit int) (searched, error) {
+func (f CreditNoteFilter) search(ctx context.Context, r base.Reader, depth, offset, limit int) (searched, error) {
 	var s statement
 	candidates := `select id from credit_notes where tenant_id = $1` + f.IssueDates.and(&s, `issue_date`) +
 		` order by issue_date desc, id desc limit ` + s.value(depth+1)
@@ -135,6 +138,6 @@ func (f CreditNoteFilter) matching(s *statement) string {
 
 // InvoiceNumbers returns the present numbers of at most 100 invoices with one query. Identifiers that no invoice of the
 // company has are left out.
-func (t Tenant) InvoiceNumbers(ctx context.Context, ids []store.ID) (map[store.ID]string, error) {
+func (t Tenant) InvoiceNumbers(ctx context.Context, ids []base.ID) (map[base.ID]string, error) {
 	return byID[string](ctx, t, ids, `select id, number from invoices where tenant_id = $1`)
 }

@@ -6,14 +6,16 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/events"
+	"quittance/internal/ledger/invoices"
 )
 
 // Subscriptions returns a page of all webhook subscriptions, including deactivated ones, newest first.
-func (t Tenant) Subscriptions(ctx context.Context, number, perPage int) (out Page[store.Subscription], err error) {
-	err = t.tenant.ReadSnapshot(ctx, func(ctx context.Context, r store.Reader) error {
+func (t Tenant) Subscriptions(ctx context.Context, number, perPage int) (out Page[events.Subscription], err error) {
+	err = base.ReadSnapshot(ctx, t.tenant, func(ctx context.Context, r base.Reader) error {
 		out, err = readPage(ctx, r, &statement{}, number, perPage, `select count(*) from subscriptions where tenant_id = $1`,
-			r.Subscriptions, `true`, `order by id desc`)
+			events.SelectSubscriptions, `true`, `order by id desc`)
 		return err
 	})
 	return out, err
@@ -21,7 +23,7 @@ func (t Tenant) Subscriptions(ctx context.Context, number, perPage int) (out Pag
 
 // DeliveryFilter filters a list of deliveries. Zero fields have no effect.
 type DeliveryFilter struct {
-	Subscription, Event store.ID
+	Subscription, Event base.ID
 	Kind                api.EventKind
 	State               api.DeliveryState
 	// Undelivered selects those that failed or were blocked. It has no effect beside a subscription, an event or a state.
@@ -32,8 +34,8 @@ type DeliveryFilter struct {
 // of the subscription, of the undelivered ones, or of all, whichever of these the filter has first. Identifiers grow
 // with time, so each of them is the end of an index, and nothing is sorted.
 func (t Tenant) Deliveries(ctx context.Context, filter DeliveryFilter, number,
-	perPage int) (out Page[store.Delivery], err error) {
-	err = t.tenant.ReadSnapshot(ctx, func(ctx context.Context, r store.Reader) error {
+	perPage int) (out Page[events.Delivery], err error) {
+	err = base.ReadSnapshot(ctx, t.tenant, func(ctx context.Context, r base.Reader) error {
 		oldest, truncated, err := filter.oldest(ctx, r, SearchDepth)
 		if err != nil {
 			return err
@@ -41,7 +43,7 @@ func (t Tenant) Deliveries(ctx context.Context, filter DeliveryFilter, number,
 		var s statement
 		where := `id > ` + s.value(oldest) + filter.among(&s) + filter.rest(&s)
 		out, err = readPage(ctx, r, &s, number, perPage, `select count(*) from deliveries where tenant_id = $1 and `+where,
-			r.Deliveries, where, `order by id desc`)
+			events.SelectDeliveries, where, `order by id desc`)
 		out.Truncated = truncated
 		return err
 	})
@@ -50,11 +52,11 @@ func (t Tenant) Deliveries(ctx context.Context, filter DeliveryFilter, number,
 
 // oldest returns the newest delivery that is not examined if only the newest depth deliveries are, and whether there is
 // one; otherwise an empty identifier, which precedes all.
-func (f DeliveryFilter) oldest(ctx context.Context, r store.Reader, depth int) (id []byte, exists bool, err error) {
+func (f DeliveryFilter) oldest(ctx context.Context, r base.Reader, depth int) (id []byte, exists bool, err error) {
 	var s statement
 	id = []byte{}
 	among := f.among(&s) + ` order by id desc limit 1 offset ` + s.value(depth)
-	err = r.Query(ctx, func(row store.Row) error {
+	err = r.Query(ctx, func(row base.Row) error {
 		exists = true
 		return row.Scan(&id)
 	}, `select id from deliveries where tenant_id = $1`+among, s.args...)
@@ -75,7 +77,7 @@ func (f DeliveryFilter) among(s *statement) string {
 }
 
 // rest returns the part of the filter that is compared row by row. A pending delivery of a deactivated subscription has
-// failed; see [store.Tenant.DeactivateSubscription]. Without an event or a subscription it is still found as pending,
+// failed; see [events.DeactivateSubscription]. Without an event or a subscription it is still found as pending,
 // because the index that answers among for failed deliveries does not contain it, and every delivery is found by
 // exactly one state.
 func (f DeliveryFilter) rest(s *statement) string {
@@ -106,7 +108,7 @@ const DeliveryDepth = 2_000
 
 // NewestDeliveries is one page of the newest deliveries, newest first, with the number of all of them by state.
 type NewestDeliveries struct {
-	Deliveries []store.Delivery
+	Deliveries []events.Delivery
 	// Counts has the number of deliveries by state among the newest [DeliveryDepth], without states that none has.
 	Counts map[api.DeliveryState]int
 }
@@ -122,9 +124,9 @@ func (n NewestDeliveries) Among() int {
 
 // SubscriptionDeliveries returns a page of the newest [DeliveryDepth] deliveries of a subscription: those of one state,
 // or all if state is "". Identifiers grow with time, so the newest are the end of an index.
-func (t Tenant) SubscriptionDeliveries(ctx context.Context, subscription store.ID, state api.DeliveryState, number,
+func (t Tenant) SubscriptionDeliveries(ctx context.Context, subscription base.ID, state api.DeliveryState, number,
 	perPage int) (NewestDeliveries, error) {
-	if _, err := t.tenant.Subscription(ctx, subscription); err != nil {
+	if _, err := events.FindSubscription(ctx, t.tenant, subscription); err != nil {
 		return NewestDeliveries{}, err
 	}
 	return t.newestDeliveries(ctx,
@@ -145,8 +147,8 @@ func (t Tenant) Undelivered(ctx context.Context, state api.DeliveryState, number
 func (t Tenant) newestDeliveries(ctx context.Context, newest string, s *statement, state api.DeliveryState, number,
 	perPage int) (NewestDeliveries, error) {
 	out := NewestDeliveries{Counts: map[api.DeliveryState]int{}}
-	err := t.tenant.ReadSnapshot(ctx, func(ctx context.Context, r store.Reader) error {
-		err := r.Query(ctx, func(row store.Row) error {
+	err := base.ReadSnapshot(ctx, t.tenant, func(ctx context.Context, r base.Reader) error {
+		err := r.Query(ctx, func(row base.Row) error {
 			var state api.DeliveryState
 			var count int
 			err := row.Scan(&state, &count)
@@ -161,7 +163,8 @@ func (t Tenant) newestDeliveries(ctx context.Context, newest string, s *statemen
 			where = ` where state = ` + s.value(state)
 		}
 		where += ` order by id desc` + s.limit(number, perPage)
-		out.Deliveries, err = r.Deliveries(ctx, `id in (select id`+newest+where+`)`, `order by id desc`, s.args...)
+		out.Deliveries, err = events.SelectDeliveries(ctx, r, `id in (select id`+newest+where+`)`, `order by id desc`,
+			s.args...)
 		return err
 	})
 	return out, err
@@ -169,21 +172,21 @@ func (t Tenant) newestDeliveries(ctx context.Context, newest string, s *statemen
 
 // RecentStates returns the states of the newest deliveries of some subscriptions, newest first and at most most for
 // each subscription, with one query.
-func (t Tenant) RecentStates(ctx context.Context, subscriptions []store.ID,
-	most int) (map[store.ID][]api.DeliveryState, error) {
-	out := map[store.ID][]api.DeliveryState{}
-	err := t.tenant.ReadSnapshot(ctx, func(ctx context.Context, r store.Reader) error {
+func (t Tenant) RecentStates(ctx context.Context, subscriptions []base.ID,
+	most int) (map[base.ID][]api.DeliveryState, error) {
+	out := map[base.ID][]api.DeliveryState{}
+	err := base.ReadSnapshot(ctx, t.tenant, func(ctx context.Context, r base.Reader) error {
 		if len(subscriptions) == 0 {
 			return nil
 		}
 		s := &statement{args: []any{most}}
 		var parts []string
-		for _, subscription := range store.Padded(subscriptions) { // the union drops what is read twice
+		for _, subscription := range invoices.Padded(subscriptions) { // the union drops what is read twice
 			parts = append(parts, `select subscription_id, state, id from (select subscription_id, state, id from deliveries
 				where tenant_id = $1 and subscription_id = `+s.value(subscription)+` order by id desc limit $2) newest`)
 		}
-		return r.Query(ctx, func(row store.Row) error {
-			var subscription, id store.ID
+		return r.Query(ctx, func(row base.Row) error {
+			var subscription, id base.ID
 			var state api.DeliveryState
 			err := row.Scan(&subscription, &state, &id)
 			out[subscription] = append(out[subscription], state)
@@ -202,19 +205,19 @@ const (
 // RecentAttempts are the latest attempts at the newest deliveries of a subscription.
 type RecentAttempts struct {
 	// Attempts are those of the newest deliveries first, without the responses.
-	Attempts []store.Attempt
+	Attempts []events.Attempt
 	// From is when the oldest delivery that was read was recorded. It is zero if all were read.
 	From time.Time
 }
 
 // RecentAttempts returns the attempts of a subscription since an instant: at most 1,000, at the newest 500 deliveries.
-func (t Tenant) RecentAttempts(ctx context.Context, subscription store.ID, since time.Time) (RecentAttempts, error) {
+func (t Tenant) RecentAttempts(ctx context.Context, subscription base.ID, since time.Time) (RecentAttempts, error) {
 	var out RecentAttempts
-	if _, err := t.tenant.Subscription(ctx, subscription); err != nil {
+	if _, err := events.FindSubscription(ctx, t.tenant, subscription); err != nil {
 		return out, err
 	}
-	err := t.tenant.ReadSnapshot(ctx, func(ctx context.Context, r store.Reader) error {
-		err := r.Query(ctx, func(row store.Row) error {
+	err := base.ReadSnapshot(ctx, t.tenant, func(ctx context.Context, r base.Reader) error {
+		err := r.Query(ctx, func(row base.Row) error {
 			var from int64
 			err := row.Scan(&from)
 			out.From = instant(from)
@@ -226,8 +229,8 @@ func (t Tenant) RecentAttempts(ctx context.Context, subscription store.ID, since
 			return err
 		}
 		var oldest int64
-		err = r.Query(ctx, func(row store.Row) error {
-			var a store.Attempt
+		err = r.Query(ctx, func(row base.Row) error {
+			var a events.Attempt
 			var started, duration int64
 			err := row.Scan(&started, &duration, &a.HTTPStatus, &a.ErrorClass, &oldest)
 			a.StartedAt, a.Duration = instant(started), time.Duration(duration)*time.Microsecond

@@ -12,7 +12,8 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/fairlimit"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/tabular"
 )
 
@@ -31,14 +32,14 @@ const ruleTime = "file_time"
 
 // Importer reads and imports files with drafts: three at a time, one for each company, and companies take turns.
 type Importer struct {
-	turns *fairlimit.Limiter[store.ID]
+	turns *fairlimit.Limiter[base.ID]
 	// wait is how long a file waits for its turn, and timeout how long it is read at most.
 	wait, timeout time.Duration
 }
 
 // NewImporter returns an importer whose files are read for at most that long each.
 func NewImporter(timeout time.Duration) *Importer {
-	turns := fairlimit.New[store.ID](importers, fairlimit.Policy{Divisor: 1, Max: 1})
+	turns := fairlimit.New[base.ID](importers, fairlimit.Policy{Divisor: 1, Max: 1})
 	return &Importer{turns: turns, wait: importWait, timeout: timeout}
 }
 
@@ -50,7 +51,7 @@ type ImportFile struct {
 }
 
 // Turn waits for a turn of the company. The error is [fairlimit.ErrFull] if it takes too long.
-func (i *Importer) Turn(ctx context.Context, company store.ID) (end func(), err error) {
+func (i *Importer) Turn(ctx context.Context, company base.ID) (end func(), err error) {
 	waiting, stop := context.WithTimeout(ctx, i.wait)
 	defer stop()
 	if !i.turns.Acquire(waiting, company) {
@@ -85,8 +86,8 @@ func (i *Importer) Read(ctx context.Context, file []byte, sheet string, read tab
 }
 
 // Source returns what the audit log has of the file.
-func (f *ImportFile) Source(upload store.UploadKey) store.ImportSource {
-	return store.ImportSource{SHA256: f.SHA256, Rows: f.Rows, Upload: upload}
+func (f *ImportFile) Source(upload invoices.UploadKey) invoices.ImportSource {
+	return invoices.ImportSource{SHA256: f.SHA256, Rows: f.Rows, Upload: upload}
 }
 
 // Payloads returns the drafts.
@@ -99,7 +100,7 @@ func (f *ImportFile) Payloads() []*api.Draft {
 }
 
 // Describe returns what people and programs learn about the file before its drafts are imported.
-func (f *ImportFile) Describe(ctx context.Context, t *store.Tenant, seller Seller) (api.Import, error) {
+func (f *ImportFile) Describe(ctx context.Context, t *base.Tenant, seller Seller) (api.Import, error) {
 	out := api.Import{Valid: len(f.Faults) == 0, Rows: f.Rows, Drafts: len(f.Drafts), Totals: importTotals(f.Drafts),
 		Faults: make([]api.ImportFault, len(f.Faults)), MoreFaults: f.MoreFaults, Invoices: []api.ImportedInvoice{}}
 	for n, fault := range f.Faults {
@@ -116,7 +117,7 @@ func (f *ImportFile) Describe(ctx context.Context, t *store.Tenant, seller Selle
 			out.Incomplete++
 		}
 	}
-	used, err := t.UsedNumbers(ctx, numbers)
+	used, err := invoices.UsedNumbers(ctx, t, numbers)
 	if err != nil {
 		return api.Import{}, err
 	}

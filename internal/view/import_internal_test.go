@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"quittance/internal/fairlimit"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
 )
 
 // TestImportTimeout checks that a file which takes too long has a fault, and that reading ends with an error when its
@@ -31,7 +31,7 @@ func TestImportTurns(t *testing.T) {
 	i.wait = time.Nanosecond
 	var ends []func()
 	for company := range byte(importers) {
-		end, err := i.Turn(t.Context(), store.ID{company + 1})
+		end, err := i.Turn(t.Context(), base.ID{company + 1})
 		if err != nil {
 			t.Fatalf("company %d: %v", company, err)
 		}
@@ -41,10 +41,10 @@ func TestImportTurns(t *testing.T) {
 		t.Error("two companies can keep a third one from importing")
 	}
 	ends[0]()
-	if _, err := i.Turn(t.Context(), store.ID{2}); !errors.Is(err, fairlimit.ErrFull) {
+	if _, err := i.Turn(t.Context(), base.ID{2}); !errors.Is(err, fairlimit.ErrFull) {
 		t.Errorf("a second turn of a company: %v", err)
 	}
-	if _, err := i.Turn(t.Context(), store.ID{9}); err != nil {
+	if _, err := i.Turn(t.Context(), base.ID{9}); err != nil {
 		t.Errorf("a turn that was given back: %v", err)
 	}
 }

@@ -7,17 +7,18 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/incoming"
 )
 
 // IncomingInvoice returns an incoming e-invoice in its latest revision.
-func IncomingInvoice(i store.Incoming) api.IncomingInvoice {
+func IncomingInvoice(i incoming.Incoming) api.IncomingInvoice {
 	return api.IncomingInvoice{ID: i.ID.String(), ProviderDocumentID: i.ProviderDocumentID,
 		IncomingRevision: IncomingRevision(i.Revision)}
 }
 
 // IncomingRevision returns one retained revision of an incoming e-invoice.
-func IncomingRevision(r store.Revision) api.IncomingRevision {
+func IncomingRevision(r incoming.Revision) api.IncomingRevision {
 	return api.IncomingRevision{
 		Revision: int(r.Revision), DocumentType: r.DocumentType, InvoiceNumber: r.InvoiceNumber, SupplierName: r.SupplierName,
 		SupplierNetworkID: r.SupplierNetworkID, IssueDate: r.IssueDate, DueDate: r.DueDate, Currency: r.Currency,
@@ -44,22 +45,23 @@ type IncomingFilter struct {
 // [SearchDepth] candidates: those changed since the time of the filter, or those with a revision of its issue dates, or
 // the newest.
 func (t Tenant) IncomingInvoices(ctx context.Context, filter IncomingFilter, number,
-	perPage int) (out Page[store.Incoming], err error) {
-	err = t.tenant.ReadSnapshot(ctx, func(ctx context.Context, r store.Reader) error {
+	perPage int) (out Page[incoming.Incoming], err error) {
+	err = base.ReadSnapshot(ctx, t.tenant, func(ctx context.Context, r base.Reader) error {
 		if filter != (IncomingFilter{}) {
 			out, err = searchPage(number, perPage, func(offset, limit int) (searched, error) {
 				return filter.search(ctx, r, SearchDepth, offset, limit)
-			}, func(ids []store.ID) ([]store.Incoming, error) {
-				return rowsByID(ctx, `i.id`, ids, func(i *store.Incoming) store.ID { return i.ID }, r.Incoming)
+			}, func(ids []base.ID) ([]incoming.Incoming, error) {
+				return rowsByID(ctx, r, `i.id`, ids, func(i *incoming.Incoming) base.ID { return i.ID }, incoming.Select)
 			})
 			return err
 		}
-		if err := r.Query(ctx, func(row store.Row) error { return row.Scan(&out.Total) },
+		if err := r.Query(ctx, func(row base.Row) error { return row.Scan(&out.Total) },
 			`select incoming from tenants where id = $1`); err != nil {
 			return err
 		}
 		high, low := pageRange(out.Total, number, perPage)
-		out.Entries, err = r.Incoming(ctx, `i.position <= $2 and i.position > $3`, `order by i.position desc`, high, low)
+		out.Entries, err = incoming.Select(ctx, r, `i.position <= $2 and i.position > $3`, `order by i.position desc`,
+			high, low)
 		return err
 	})
 	return out, err
@@ -67,7 +69,7 @@ func (t Tenant) IncomingInvoices(ctx context.Context, filter IncomingFilter, num
 
 // search finds the incoming e-invoices of a filter, and returns a range of them. The candidates are at most depth and
 // one more.
-func (f IncomingFilter) search(ctx context.Context, r store.Reader, depth, offset, limit int) (searched, error) {
+func (f IncomingFilter) search(ctx context.Context, r base.Reader, depth, offset, limit int) (searched, error) {
 	var s statement
 	candidates := f.candidates(&s) + ` limit ` + s.value(depth+1)
 	conditions := append(f.IssueDates.bounds(&s, `r.issue_date`), `i.tenant_id = $1`, `i.id `+r.InSubquery(examinedIDs))
@@ -100,11 +102,12 @@ func (f IncomingFilter) candidates(s *statement) string {
 }
 
 // Revisions returns a page of the revisions of an incoming e-invoice, oldest first.
-func (t Tenant) Revisions(ctx context.Context, id store.ID, number, perPage int) (out Page[store.Revision], err error) {
-	err = t.tenant.ReadSnapshot(ctx, func(ctx context.Context, r store.Reader) error {
-		latest, err := r.Incoming(ctx, `i.id = $2`, ``, id)
+func (t Tenant) Revisions(ctx context.Context, id base.ID, number,
+	perPage int) (out Page[incoming.Revision], err error) {
+	err = base.ReadSnapshot(ctx, t.tenant, func(ctx context.Context, r base.Reader) error {
+		latest, err := incoming.Select(ctx, r, `i.id = $2`, ``, id)
 		if err == nil && len(latest) == 0 {
-			err = store.ErrNotFound
+			err = base.ErrNotFound
 		}
 		if err != nil {
 			return err
@@ -113,7 +116,7 @@ func (t Tenant) Revisions(ctx context.Context, id store.ID, number, perPage int)
 		if number-1 > out.Total/perPage { // the product below could overflow
 			return nil
 		}
-		out.Entries, err = r.Revisions(ctx, `i.id = $2 and r.revision > $3 and r.revision <= $4`, `order by r.revision`, id,
+		out.Entries, err = incoming.SelectRevisions(ctx, r, `i.id = $2 and r.revision > $3 and r.revision <= $4`, `order by r.revision`, id,
 			int64(number-1)*int64(perPage), int64(number)*int64(perPage))
 		return err
 	})

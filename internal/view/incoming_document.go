@@ -13,14 +13,15 @@ import (
 	"unicode/utf8"
 
 	"quittance/client/api"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/incoming"
 	"quittance/internal/ubl"
 )
 
 // DocumentBytes returns about how much memory it takes to read the document of a revision, and 0 if it cannot be shown.
 // It is reserved before [ReadDocument]. It is also enough for the pages of the document with the document attached:
 // what printing takes besides is bounded by the number of printers.
-func DocumentBytes(r *store.Revision) int {
+func DocumentBytes(r *incoming.Revision) int {
 	const factor, most = 16, 4 << 20
 	if !r.Retained || r.Withheld || r.Size == nil {
 		return 0
@@ -31,11 +32,11 @@ func DocumentBytes(r *store.Revision) int {
 
 // ReadDocument returns what the document of a revision says, or why it cannot be read. Both are nil if the document is
 // not retained or is withheld.
-func ReadDocument(ctx context.Context, t *store.Tenant, r *store.Revision) (*api.ParsedDocument, *api.Fault, error) {
+func ReadDocument(ctx context.Context, t *base.Tenant, r *incoming.Revision) (*api.ParsedDocument, *api.Fault, error) {
 	if !r.Retained || r.Withheld {
 		return nil, nil, nil
 	}
-	stored, err := t.RevisionDocument(ctx, r.Incoming, r.Revision)
+	stored, err := incoming.RevisionDocument(ctx, t, r.Incoming, r.Revision)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -55,7 +56,7 @@ func ReadDocument(ctx context.Context, t *store.Tenant, r *store.Revision) (*api
 }
 
 // metadataWarnings returns a warning for each value of the document that differs from what the provider says about it.
-func metadataWarnings(p *api.ParsedDocument, r *store.Revision) api.Faults {
+func metadataWarnings(p *api.ParsedDocument, r *incoming.Revision) api.Faults {
 	out := api.Faults{}
 	const rule = "metadata"
 	differ := func(at string, stated, said *string) {
@@ -85,19 +86,19 @@ type Attachment struct {
 	Content io.Reader
 }
 
-// ReadAttachment returns an attachment of a revision. The error is [store.ErrNotFound] if there is none that can be
+// ReadAttachment returns an attachment of a revision. The error is [base.ErrNotFound] if there is none that can be
 // downloaded.
-func ReadAttachment(ctx context.Context, t *store.Tenant, r *store.Revision, id string) (Attachment, error) {
+func ReadAttachment(ctx context.Context, t *base.Tenant, r *incoming.Revision, id string) (Attachment, error) {
 	if !r.Retained || r.Withheld {
-		return Attachment{}, store.ErrNotFound
+		return Attachment{}, base.ErrNotFound
 	}
-	stored, err := t.RevisionDocument(ctx, r.Incoming, r.Revision)
+	stored, err := incoming.RevisionDocument(ctx, t, r.Incoming, r.Revision)
 	if err != nil {
 		return Attachment{}, err
 	}
 	document, err := ubl.Read(stored.Body)
 	if err != nil {
-		return Attachment{}, store.ErrNotFound // a document that cannot be read has no attachments
+		return Attachment{}, base.ErrNotFound // a document that cannot be read has no attachments
 	}
 	for n := range document.Attachments {
 		file := &document.Attachments[n]
@@ -107,7 +108,7 @@ func ReadAttachment(ctx context.Context, t *store.Tenant, r *store.Revision, id 
 				Content: content}, nil
 		}
 	}
-	return Attachment{}, store.ErrNotFound
+	return Attachment{}, base.ErrNotFound
 }
 
 // XMLFile returns an XML document as a file that is named after a number, such as that of an invoice.

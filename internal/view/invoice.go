@@ -9,7 +9,8 @@ import (
 	"quittance/client/api"
 	"quittance/internal/document"
 	"quittance/internal/invoice"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/invoices"
 )
 
 // Seller is what the company that shows its drafts is and needs.
@@ -22,15 +23,15 @@ type Seller struct {
 	Unsupported func(*api.Draft) api.Faults
 }
 
-// SellerOf returns what an account needs. The account is that of a [store.Session], and unsupported is
+// SellerOf returns what an account needs. The account is that of a [base.Session], and unsupported is
 // [Seller].Unsupported.
-func SellerOf(account *store.Account, unsupported func(*api.Draft) api.Faults) Seller {
+func SellerOf(account *base.Account, unsupported func(*api.Draft) api.Faults) Seller {
 	return Seller{Profile: &account.Profile, Format: document.Profile(account.Format), Unsupported: unsupported}
 }
 
 // needs adds what a draft still needs for submission to the advice on it, and returns its paths. An invoice that was
 // submitted needs nothing: it was complete when it was sent.
-func (s Seller) needs(i *store.Invoice, warnings api.Faults) []string {
+func (s Seller) needs(i *invoices.Invoice, warnings api.Faults) []string {
 	if i.Submission != nil {
 		return []string{}
 	}
@@ -57,17 +58,17 @@ func (s Seller) Needs(draft *api.Draft, warnings api.Faults) []string {
 }
 
 // AddNeeds adds to rows what their drafts need for submission in the format of the company's connection. Without a
-// format, the rows have that already. charge is that of [store.Tenant.EachDraft].
-func (t Tenant) AddNeeds(ctx context.Context, rows []store.InvoiceRow, seller Seller,
+// format, the rows have that already. charge is that of [invoices.EachDraft].
+func (t Tenant) AddNeeds(ctx context.Context, rows []invoices.InvoiceRow, seller Seller,
 	charge func(bytes int) error) error {
-	var drafts []store.ID
-	at := map[store.ID]*store.InvoiceRow{}
+	var drafts []base.ID
+	at := map[base.ID]*invoices.InvoiceRow{}
 	for n := range rows {
 		if row := &rows[n]; row.Submission == nil && seller.Format != "" {
 			drafts, at[row.ID] = append(drafts, row.ID), row
 		}
 	}
-	return t.tenant.EachDraft(ctx, drafts, charge, func(id store.ID, draft *api.Draft) {
+	return invoices.EachDraft(ctx, t.tenant, drafts, charge, func(id base.ID, draft *api.Draft) {
 		warnings := invoice.Warnings(draft, seller.Profile)
 		missing := seller.Needs(draft, warnings)
 		at[id].SetNeeds(missing, warnings)
@@ -75,7 +76,7 @@ func (t Tenant) AddNeeds(ctx context.Context, rows []store.InvoiceRow, seller Se
 }
 
 // Invoice returns an invoice as it is shown by itself.
-func Invoice(i store.Invoice, seller Seller) api.Invoice {
+func Invoice(i invoices.Invoice, seller Seller) api.Invoice {
 	warnings := invoice.Warnings(&i.Draft, seller.Profile)
 	missing := seller.needs(&i, warnings)
 	out := api.Invoice{ID: i.ID.String(), Draft: i.Draft, Complete: len(missing) == 0, Missing: missing,
@@ -89,14 +90,14 @@ func Invoice(i store.Invoice, seller Seller) api.Invoice {
 }
 
 // warnNumber adds advice on a draft whose number was submitted already.
-func warnNumber(i store.Invoice, warnings api.Faults) {
+func warnNumber(i invoices.Invoice, warnings api.Faults) {
 	if i.Submission == nil && !i.NumberHolder.IsZero() {
 		invoice.WarnNumber(warnings, i.NumberHolder.String())
 	}
 }
 
 // InvoiceSummary returns an invoice as lists of the API show it.
-func InvoiceSummary(r store.InvoiceRow, seller Seller) api.InvoiceSummary {
+func InvoiceSummary(r invoices.InvoiceRow, seller Seller) api.InvoiceSummary {
 	d, warnings := &r.Draft, api.Faults{}
 	if !r.SellerIncluded {
 		warnings = invoice.SellerWarnings(&r.Draft, seller.Profile)
@@ -132,7 +133,7 @@ func InvoiceSummary(r store.InvoiceRow, seller Seller) api.InvoiceSummary {
 
 // Submission returns a submission. Its next check is not before the next probe of its connection while the circuit
 // breaker is open.
-func Submission(s store.Submission) api.Submission {
+func Submission(s invoices.Submission) api.Submission {
 	next := s.NextCheckAt
 	if next != nil && s.HeldUntil != nil && s.HeldUntil.After(*next) {
 		next = s.HeldUntil
@@ -142,7 +143,7 @@ func Submission(s store.Submission) api.Submission {
 }
 
 // SubmissionRecord returns a submission as the history of its invoice or credit note shows it.
-func SubmissionRecord(s store.Submission) api.SubmissionRecord {
+func SubmissionRecord(s invoices.Submission) api.SubmissionRecord {
 	out := api.SubmissionRecord{Submission: Submission(s), Current: s.Current, InvoiceNumber: s.InvoiceNumber,
 		States: s.States.Wire(), Details: details(&s)}
 	if !s.CreditNote.IsZero() {
@@ -152,7 +153,7 @@ func SubmissionRecord(s store.Submission) api.SubmissionRecord {
 }
 
 // details returns each state value of a submission with its meaning, its time and its evidence.
-func details(s *store.Submission) api.StateDetails {
+func details(s *invoices.Submission) api.StateDetails {
 	detail := func(dimension invoice.Dimension) *api.StateDetail {
 		state := s.States.Stored(dimension)
 		if state.Value == "" {
@@ -172,7 +173,7 @@ func details(s *store.Submission) api.StateDetails {
 }
 
 // Evidence returns a retained response of the provider without its body.
-func Evidence(e store.Evidence) api.Evidence {
+func Evidence(e invoices.Evidence) api.Evidence {
 	return api.Evidence{ID: e.ID.String(), SubmissionID: e.Submission.String(), Ordinal: e.Ordinal,
 		ReceivedAt: e.ReceivedAt, Call: e.Call, HTTPStatus: e.HTTPStatus, MediaType: e.MediaType,
 		SHA256: hex.EncodeToString(e.SHA256[:]), Truncated: e.Truncated, Withheld: e.Withheld, Words: e.StateValues,
@@ -180,7 +181,7 @@ func Evidence(e store.Evidence) api.Evidence {
 }
 
 // Connection returns a provider connection as its company may see it.
-func Connection(c store.Connection) api.Connection {
+func Connection(c invoices.Connection) api.Connection {
 	out := api.Connection{Kind: c.Kind, Environment: c.Environment, State: c.State, FailingSince: c.FailingSince}
 	if c.Format != "" {
 		out.Profile = &c.Format

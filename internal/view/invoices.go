@@ -7,7 +7,8 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/invoice"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/invoices"
 )
 
 // InvoiceFilter filters and sorts a list of invoices. Nil and empty fields, and absent dimensions, have no effect.
@@ -74,8 +75,8 @@ func (f *InvoiceFilter) narrows() bool {
 // page of a tab is a range of an index too, as far as [SearchDepth]. Any other list examines at most [SearchDepth]
 // candidates.
 func (t Tenant) Invoices(ctx context.Context, filter InvoiceFilter, number,
-	perPage int) (out Page[store.InvoiceRow], err error) {
-	err = t.tenant.ReadSnapshot(ctx, func(ctx context.Context, r store.Reader) error {
+	perPage int) (out Page[invoices.InvoiceRow], err error) {
+	err = base.ReadSnapshot(ctx, t.tenant, func(ctx context.Context, r base.Reader) error {
 		if filter.onlyTab() {
 			out, err = filter.tabPage(ctx, r, number, perPage)
 			return err
@@ -84,7 +85,7 @@ func (t Tenant) Invoices(ctx context.Context, filter InvoiceFilter, number,
 			out, err = searchInvoices(ctx, r, &filter, number, perPage)
 			return err
 		}
-		p, err := r.InvoicePositions(ctx)
+		p, err := invoices.ReadPositions(ctx, r)
 		if err != nil {
 			return err
 		}
@@ -93,7 +94,7 @@ func (t Tenant) Invoices(ctx context.Context, filter InvoiceFilter, number,
 		if filter.Ascending {
 			high, low = int64(out.Total)-low, int64(out.Total)-high
 		}
-		out.Entries, err = r.InvoicesByRank(ctx, p, low, high)
+		out.Entries, err = invoices.SelectByRank(ctx, r, p, low, high)
 		if filter.Ascending {
 			slices.Reverse(out.Entries)
 		}
@@ -103,8 +104,8 @@ func (t Tenant) Invoices(ctx context.Context, filter InvoiceFilter, number,
 }
 
 // InvoicesByID returns those of at most 100 invoices that exist, in the order of ids, with one query.
-func (t Tenant) InvoicesByID(ctx context.Context, ids []store.ID) (out []store.InvoiceRow, err error) {
-	err = t.tenant.ReadRows(func(r store.Reader) error {
+func (t Tenant) InvoicesByID(ctx context.Context, ids []base.ID) (out []invoices.InvoiceRow, err error) {
+	err = base.ReadRows(t.tenant, func(r base.Reader) error {
 		out, err = invoicesByID(ctx, r, ids)
 		return err
 	})
@@ -119,9 +120,9 @@ const maxStateValues = 50
 // number of submissions.
 func (t Tenant) StateValues(ctx context.Context) (map[invoice.Dimension][]string, error) {
 	out := map[invoice.Dimension][]string{}
-	err := t.tenant.ReadRows(func(r store.Reader) error {
+	err := base.ReadRows(t.tenant, func(r base.Reader) error {
 		for _, dimension := range invoice.Dimensions {
-			err := r.Query(ctx, func(row store.Row) error {
+			err := r.Query(ctx, func(row base.Row) error {
 				var value string
 				err := row.Scan(&value)
 				out[dimension] = append(out[dimension], value)

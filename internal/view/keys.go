@@ -6,8 +6,11 @@ import (
 	"strconv"
 
 	"quittance/client/api"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/events"
+	"quittance/internal/ledger/incoming"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/problem"
-	"quittance/internal/store"
 )
 
 // MaxListed is how many rows a whole list has at most, and how many candidates its filters examine at most. Whole lists
@@ -46,10 +49,10 @@ func (t Tenant) tooManyRows() error { return &TooManyRowsError{t.most} }
 
 // readIDs reads the identifiers that a query returns, to which it adds the number of rows that are read at most. The
 // error is a [TooManyRowsError] if there are more.
-func (t Tenant) readIDs(ctx context.Context, r store.Reader, s *statement, query string) ([]store.ID, error) {
-	var ids []store.ID
-	err := r.Query(ctx, func(row store.Row) error {
-		var id store.ID
+func (t Tenant) readIDs(ctx context.Context, r base.Reader, s *statement, query string) ([]base.ID, error) {
+	var ids []base.ID
+	err := r.Query(ctx, func(row base.Row) error {
+		var id base.ID
 		err := row.Scan(&id)
 		ids = append(ids, id)
 		return err
@@ -62,7 +65,7 @@ func (t Tenant) readIDs(ctx context.Context, r store.Reader, s *statement, query
 
 // foundIDs returns what a search has found. The error is a [TooManyRowsError] if there were more candidates than a
 // whole list has.
-func (t Tenant) foundIDs(found searched, err error) ([]store.ID, error) {
+func (t Tenant) foundIDs(found searched, err error) ([]base.ID, error) {
 	if err == nil && found.examined > t.most {
 		err = t.tooManyRows()
 	}
@@ -70,8 +73,8 @@ func (t Tenant) foundIDs(found searched, err error) ([]store.ID, error) {
 }
 
 // inOrder returns rows in the order of their identifiers, without those that do not exist any more.
-func inOrder[R any](ids []store.ID, rows []R, idOf func(*R) store.ID) []R {
-	byID := make(map[store.ID]*R, len(rows))
+func inOrder[R any](ids []base.ID, rows []R, idOf func(*R) base.ID) []R {
+	byID := make(map[base.ID]*R, len(rows))
 	for n := range rows {
 		byID[idOf(&rows[n])] = &rows[n]
 	}
@@ -86,17 +89,11 @@ func inOrder[R any](ids []store.ID, rows []R, idOf func(*R) store.ID) []R {
 
 // readBatch reads rows by their identifiers, at most [MaxBatch], in the order of ids. It reads a snapshot, because
 // PostgreSQL plans its statements for their values: a plan for any identifiers may read a whole company.
-func readBatch[R any](ctx context.Context, t Tenant, column string, ids []store.ID, idOf func(*R) store.ID,
-	read func(r store.Reader) func(ctx context.Context, condition, order string, args ...any) ([]R, error)) (out []R,
-	err error) {
-	err = t.tenant.ReadSnapshot(ctx, func(ctx context.Context, r store.Reader) error {
-		if len(ids) == 0 {
-			return nil
-		}
-		var s statement
-		list := s.list(ids)
-		rows, err := read(r)(ctx, column+` in (`+list+`)`, ``, s.args...)
-		out = inOrder(ids, rows, idOf)
+func readBatch[R any](ctx context.Context, t Tenant, column string, ids []base.ID, idOf func(*R) base.ID,
+	read selection[R]) (out []R, err error) {
+	err = base.ReadSnapshot(ctx, t.tenant, func(ctx context.Context, r base.Reader) error {
+		var err error
+		out, err = rowsByID(ctx, r, column, ids, idOf, read)
 		return err
 	})
 	return out, err
@@ -104,8 +101,8 @@ func readBatch[R any](ctx context.Context, t Tenant, column string, ids []store.
 
 // InvoiceIDs returns the identifiers of all invoices that [Tenant.Invoices] lists, and in its order. The error may be a
 // [TooManyRowsError].
-func (t Tenant) InvoiceIDs(ctx context.Context, filter InvoiceFilter) (ids []store.ID, err error) {
-	err = t.tenant.ReadSnapshot(ctx, func(ctx context.Context, r store.Reader) error {
+func (t Tenant) InvoiceIDs(ctx context.Context, filter InvoiceFilter) (ids []base.ID, err error) {
+	err = base.ReadSnapshot(ctx, t.tenant, func(ctx context.Context, r base.Reader) error {
 		var s statement
 		order := ` order by position desc`
 		if filter.Ascending {
@@ -130,13 +127,13 @@ func (t Tenant) InvoiceIDs(ctx context.Context, filter InvoiceFilter) (ids []sto
 }
 
 // ItemCount returns the number of items of some invoices, at most [MaxBatch].
-func (t Tenant) ItemCount(ctx context.Context, ids []store.ID) (count int, err error) {
-	err = t.tenant.ReadSnapshot(ctx, func(ctx context.Context, r store.Reader) error { // as readBatch
+func (t Tenant) ItemCount(ctx context.Context, ids []base.ID) (count int, err error) {
+	err = base.ReadSnapshot(ctx, t.tenant, func(ctx context.Context, r base.Reader) error { // as readBatch
 		if len(ids) == 0 {
 			return nil
 		}
 		var s statement
-		return r.Query(ctx, func(row store.Row) error {
+		return r.Query(ctx, func(row base.Row) error {
 			var items int
 			err := row.Scan(&items)
 			count += max(items, 1)
@@ -149,8 +146,8 @@ func (t Tenant) ItemCount(ctx context.Context, ids []store.ID) (count int, err e
 
 // CreditNoteIDs returns the identifiers of all credit notes that [Tenant.CreditNotes] lists, and in its order. The
 // error may be [TooManyRowsError].
-func (t Tenant) CreditNoteIDs(ctx context.Context, filter CreditNoteFilter) (ids []store.ID, err error) {
-	err = t.tenant.ReadSnapshot(ctx, func(ctx context.Context, r store.Reader) error {
+func (t Tenant) CreditNoteIDs(ctx context.Context, filter CreditNoteFilter) (ids []base.ID, err error) {
+	err = base.ReadSnapshot(ctx, t.tenant, func(ctx context.Context, r base.Reader) error {
 		if filter.dated() {
 			ids, err = t.foundIDs(filter.search(ctx, r, t.most, 0, t.most))
 			return err
@@ -172,9 +169,9 @@ func (t Tenant) CreditNoteIDs(ctx context.Context, filter CreditNoteFilter) (ids
 }
 
 // notAbove returns a [TooManyRowsError] if a counter of the tenant is above the limit.
-func (t Tenant) notAbove(ctx context.Context, r store.Reader, counter string) error {
+func (t Tenant) notAbove(ctx context.Context, r base.Reader, counter string) error {
 	var count int
-	err := r.Query(ctx, func(row store.Row) error { return row.Scan(&count) },
+	err := r.Query(ctx, func(row base.Row) error { return row.Scan(&count) },
 		`select `+counter+` from tenants where id = $1`)
 	if err == nil && count > t.most {
 		err = t.tooManyRows()
@@ -183,17 +180,15 @@ func (t Tenant) notAbove(ctx context.Context, r store.Reader, counter string) er
 }
 
 // CreditNotesByID returns those of at most [MaxBatch] credit notes that exist, in the order of ids.
-func (t Tenant) CreditNotesByID(ctx context.Context, ids []store.ID) ([]store.CreditNoteRow, error) {
-	return readBatch(ctx, t, `id`, ids, func(n *store.CreditNoteRow) store.ID { return n.ID },
-		func(r store.Reader) func(context.Context, string, string, ...any) ([]store.CreditNoteRow, error) {
-			return r.CreditNotes
-		})
+func (t Tenant) CreditNotesByID(ctx context.Context, ids []base.ID) ([]invoices.CreditNoteRow, error) {
+	return readBatch(ctx, t, `id`, ids, func(n *invoices.CreditNoteRow) base.ID { return n.ID },
+		invoices.SelectCreditNotes)
 }
 
 // IncomingIDs returns the identifiers of all incoming e-invoices that [Tenant.IncomingInvoices] lists, and in its
 // order. The error may be [TooManyRowsError].
-func (t Tenant) IncomingIDs(ctx context.Context, filter IncomingFilter) (ids []store.ID, err error) {
-	err = t.tenant.ReadSnapshot(ctx, func(ctx context.Context, r store.Reader) error {
+func (t Tenant) IncomingIDs(ctx context.Context, filter IncomingFilter) (ids []base.ID, err error) {
+	err = base.ReadSnapshot(ctx, t.tenant, func(ctx context.Context, r base.Reader) error {
 		if filter != (IncomingFilter{}) {
 			ids, err = t.foundIDs(filter.search(ctx, r, t.most, 0, t.most))
 			return err
@@ -205,17 +200,14 @@ func (t Tenant) IncomingIDs(ctx context.Context, filter IncomingFilter) (ids []s
 }
 
 // IncomingByID returns those of at most [MaxBatch] incoming e-invoices that exist, in the order of ids.
-func (t Tenant) IncomingByID(ctx context.Context, ids []store.ID) ([]store.Incoming, error) {
-	return readBatch(ctx, t, `i.id`, ids, func(i *store.Incoming) store.ID { return i.ID },
-		func(r store.Reader) func(context.Context, string, string, ...any) ([]store.Incoming, error) {
-			return r.Incoming
-		})
+func (t Tenant) IncomingByID(ctx context.Context, ids []base.ID) ([]incoming.Incoming, error) {
+	return readBatch(ctx, t, `i.id`, ids, func(i *incoming.Incoming) base.ID { return i.ID }, incoming.Select)
 }
 
 // DeliveryIDs returns the identifiers of all deliveries that [Tenant.Deliveries] lists, and in its order. The error may
 // be [TooManyRowsError].
-func (t Tenant) DeliveryIDs(ctx context.Context, filter DeliveryFilter) (ids []store.ID, err error) {
-	err = t.tenant.ReadSnapshot(ctx, func(ctx context.Context, r store.Reader) error {
+func (t Tenant) DeliveryIDs(ctx context.Context, filter DeliveryFilter) (ids []base.ID, err error) {
+	err = base.ReadSnapshot(ctx, t.tenant, func(ctx context.Context, r base.Reader) error {
 		_, truncated, err := filter.oldest(ctx, r, t.most)
 		if err == nil && truncated {
 			err = t.tooManyRows()
@@ -232,17 +224,14 @@ func (t Tenant) DeliveryIDs(ctx context.Context, filter DeliveryFilter) (ids []s
 }
 
 // DeliveriesByID returns those of at most [MaxBatch] deliveries that exist, in the order of ids.
-func (t Tenant) DeliveriesByID(ctx context.Context, ids []store.ID) ([]store.Delivery, error) {
-	return readBatch(ctx, t, `id`, ids, func(d *store.Delivery) store.ID { return d.ID },
-		func(r store.Reader) func(context.Context, string, string, ...any) ([]store.Delivery, error) {
-			return r.Deliveries
-		})
+func (t Tenant) DeliveriesByID(ctx context.Context, ids []base.ID) ([]events.Delivery, error) {
+	return readBatch(ctx, t, `id`, ids, func(d *events.Delivery) base.ID { return d.ID }, events.SelectDeliveries)
 }
 
 // SubscriptionIDs returns the identifiers of all webhook subscriptions, newest first. The error may be a
 // [TooManyRowsError].
-func (t Tenant) SubscriptionIDs(ctx context.Context) (ids []store.ID, err error) {
-	err = t.tenant.ReadSnapshot(ctx, func(ctx context.Context, r store.Reader) error {
+func (t Tenant) SubscriptionIDs(ctx context.Context) (ids []base.ID, err error) {
+	err = base.ReadSnapshot(ctx, t.tenant, func(ctx context.Context, r base.Reader) error {
 		ids, err = t.readIDs(ctx, r, &statement{}, `select id from subscriptions where tenant_id = $1 order by id desc`)
 		return err
 	})
@@ -250,17 +239,14 @@ func (t Tenant) SubscriptionIDs(ctx context.Context) (ids []store.ID, err error)
 }
 
 // SubscriptionsByID returns those of at most [MaxBatch] subscriptions that exist, in the order of ids.
-func (t Tenant) SubscriptionsByID(ctx context.Context, ids []store.ID) ([]store.Subscription, error) {
-	return readBatch(ctx, t, `id`, ids, func(s *store.Subscription) store.ID { return s.ID },
-		func(r store.Reader) func(context.Context, string, string, ...any) ([]store.Subscription, error) {
-			return r.Subscriptions
-		})
+func (t Tenant) SubscriptionsByID(ctx context.Context, ids []base.ID) ([]events.Subscription, error) {
+	return readBatch(ctx, t, `id`, ids, func(s *events.Subscription) base.ID { return s.ID }, events.SelectSubscriptions)
 }
 
 // AuditIDs returns the identifiers of all entries that [Tenant.AuditLog] lists, and in its order. The error may be a
 // [TooManyRowsError].
-func (t Tenant) AuditIDs(ctx context.Context, filter AuditFilter) (ids []store.ID, err error) {
-	err = t.tenant.ReadSnapshot(ctx, func(ctx context.Context, r store.Reader) error {
+func (t Tenant) AuditIDs(ctx context.Context, filter AuditFilter) (ids []base.ID, err error) {
+	err = base.ReadSnapshot(ctx, t.tenant, func(ctx context.Context, r base.Reader) error {
 		_, _, truncated, err := filter.oldest(ctx, r, t.most)
 		if err == nil && truncated {
 			err = t.tooManyRows()
@@ -270,16 +256,13 @@ func (t Tenant) AuditIDs(ctx context.Context, filter AuditFilter) (ids []store.I
 		}
 		var s statement
 		where := filter.among(&s) + filter.rest(&s)
-		ids, err = t.readIDs(ctx, r, &s, `select id from audit where `+store.AuditOfTenant+where+` `+newestAudit)
+		ids, err = t.readIDs(ctx, r, &s, `select id from audit where `+base.AuditOfTenant+where+` `+newestAudit)
 		return err
 	})
 	return ids, err
 }
 
 // AuditByID returns those of at most [MaxBatch] entries of the audit log that exist, in the order of ids.
-func (t Tenant) AuditByID(ctx context.Context, ids []store.ID) ([]store.AuditEntry, error) {
-	return readBatch(ctx, t, `id`, ids, func(e *store.AuditEntry) store.ID { return e.ID },
-		func(r store.Reader) func(context.Context, string, string, ...any) ([]store.AuditEntry, error) {
-			return r.Audit
-		})
+func (t Tenant) AuditByID(ctx context.Context, ids []base.ID) ([]base.AuditEntry, error) {
+	return readBatch(ctx, t, `id`, ids, func(e *base.AuditEntry) base.ID { return e.ID }, base.SelectAudit)
 }

@@ -10,10 +10,13 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/invoice"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/events"
+	"quittance/internal/ledger/incoming"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/view"
 	"quittance/test/kit"
-	"quittance/test/storetest"
+	"quittance/test/ledgertest"
 )
 
 // wholeList is a list in the two ways in which it can be read.
@@ -21,13 +24,13 @@ type wholeList struct {
 	name string
 	// ids returns the identifiers of the whole list, rows those of the rows with some identifiers, and page those of a
 	// page.
-	ids  func(v view.Tenant) ([]store.ID, error)
-	rows func(v view.Tenant, ids []store.ID) ([]store.ID, error)
-	page func(v view.Tenant, number, perPage int) ([]store.ID, error)
+	ids  func(v view.Tenant) ([]base.ID, error)
+	rows func(v view.Tenant, ids []base.ID) ([]base.ID, error)
+	page func(v view.Tenant, number, perPage int) ([]base.ID, error)
 }
 
-func idsOf[R any](rows []R, err error, id func(R) store.ID) ([]store.ID, error) {
-	var ids []store.ID
+func idsOf[R any](rows []R, err error, id func(R) base.ID) ([]base.ID, error) {
+	var ids []base.ID
 	for _, row := range rows {
 		ids = append(ids, id(row))
 	}
@@ -36,12 +39,12 @@ func idsOf[R any](rows []R, err error, id func(R) store.ID) ([]store.ID, error) 
 
 func wholeLists(ctx context.Context) []wholeList {
 	march := view.IssueDates{IssuedFrom: "2026-03-01", IssuedTo: "2026-03-31"}
-	invoiceID := func(i store.InvoiceRow) store.ID { return i.ID }
-	creditID := func(n store.CreditNoteRow) store.ID { return n.ID }
-	incomingID := func(i store.Incoming) store.ID { return i.ID }
-	deliveryID := func(d store.Delivery) store.ID { return d.ID }
-	subscriptionID := func(s store.Subscription) store.ID { return s.ID }
-	auditID := func(e store.AuditEntry) store.ID { return e.ID }
+	invoiceID := func(i invoices.InvoiceRow) base.ID { return i.ID }
+	creditID := func(n invoices.CreditNoteRow) base.ID { return n.ID }
+	incomingID := func(i incoming.Incoming) base.ID { return i.ID }
+	deliveryID := func(d events.Delivery) base.ID { return d.ID }
+	subscriptionID := func(s events.Subscription) base.ID { return s.ID }
+	auditID := func(e base.AuditEntry) base.ID { return e.ID }
 	var lists []wholeList
 	for _, filter := range []view.InvoiceFilter{
 		{}, {Ascending: true}, {Tab: view.TabDrafts}, {Tab: view.TabDrafts, Ascending: true},
@@ -52,12 +55,12 @@ func wholeLists(ctx context.Context) []wholeList {
 		{Number: new("INV-1")}, {Recipient: "nobody"},
 	} {
 		lists = append(lists, wholeList{name: fmt.Sprintf("invoices %+v", filter),
-			ids: func(v view.Tenant) ([]store.ID, error) { return v.InvoiceIDs(ctx, filter) },
-			rows: func(v view.Tenant, ids []store.ID) ([]store.ID, error) {
+			ids: func(v view.Tenant) ([]base.ID, error) { return v.InvoiceIDs(ctx, filter) },
+			rows: func(v view.Tenant, ids []base.ID) ([]base.ID, error) {
 				found, err := v.InvoicesByID(ctx, ids)
 				return idsOf(found, err, invoiceID)
 			},
-			page: func(v view.Tenant, number, perPage int) ([]store.ID, error) {
+			page: func(v view.Tenant, number, perPage int) ([]base.ID, error) {
 				found, err := v.Invoices(ctx, filter, number, perPage)
 				return idsOf(found.Entries, err, invoiceID)
 			}})
@@ -66,12 +69,12 @@ func wholeLists(ctx context.Context) []wholeList {
 		{IssueDates: march}, {IssueDates: march, Void: new(false), Text: "cn"},
 		{IssueDates: view.IssueDates{IssuedTo: "2000-01-01"}}} {
 		lists = append(lists, wholeList{name: fmt.Sprintf("credit notes %+v", filter),
-			ids: func(v view.Tenant) ([]store.ID, error) { return v.CreditNoteIDs(ctx, filter) },
-			rows: func(v view.Tenant, ids []store.ID) ([]store.ID, error) {
+			ids: func(v view.Tenant) ([]base.ID, error) { return v.CreditNoteIDs(ctx, filter) },
+			rows: func(v view.Tenant, ids []base.ID) ([]base.ID, error) {
 				found, err := v.CreditNotesByID(ctx, ids)
 				return idsOf(found, err, creditID)
 			},
-			page: func(v view.Tenant, number, perPage int) ([]store.ID, error) {
+			page: func(v view.Tenant, number, perPage int) ([]base.ID, error) {
 				found, err := v.CreditNotes(ctx, filter, number, perPage)
 				return idsOf(found.Entries, err, creditID)
 			}})
@@ -79,12 +82,12 @@ func wholeLists(ctx context.Context) []wholeList {
 	for _, filter := range []view.IncomingFilter{{}, {Text: "sup"}, {IssueDates: march}, {UpdatedSince: time.Unix(1, 0)},
 		{UpdatedSince: time.Unix(1, 0), Text: "sup"}} {
 		lists = append(lists, wholeList{name: fmt.Sprintf("incoming %+v", filter),
-			ids: func(v view.Tenant) ([]store.ID, error) { return v.IncomingIDs(ctx, filter) },
-			rows: func(v view.Tenant, ids []store.ID) ([]store.ID, error) {
+			ids: func(v view.Tenant) ([]base.ID, error) { return v.IncomingIDs(ctx, filter) },
+			rows: func(v view.Tenant, ids []base.ID) ([]base.ID, error) {
 				found, err := v.IncomingByID(ctx, ids)
 				return idsOf(found, err, incomingID)
 			},
-			page: func(v view.Tenant, number, perPage int) ([]store.ID, error) {
+			page: func(v view.Tenant, number, perPage int) ([]base.ID, error) {
 				found, err := v.IncomingInvoices(ctx, filter, number, perPage)
 				return idsOf(found.Entries, err, incomingID)
 			}})
@@ -92,34 +95,34 @@ func wholeLists(ctx context.Context) []wholeList {
 	for _, filter := range []view.DeliveryFilter{{}, {State: api.DeliveryPending}, {Kind: api.EventStatusChanged},
 		{Undelivered: true}} {
 		lists = append(lists, wholeList{name: fmt.Sprintf("deliveries %+v", filter),
-			ids: func(v view.Tenant) ([]store.ID, error) { return v.DeliveryIDs(ctx, filter) },
-			rows: func(v view.Tenant, ids []store.ID) ([]store.ID, error) {
+			ids: func(v view.Tenant) ([]base.ID, error) { return v.DeliveryIDs(ctx, filter) },
+			rows: func(v view.Tenant, ids []base.ID) ([]base.ID, error) {
 				found, err := v.DeliveriesByID(ctx, ids)
 				return idsOf(found, err, deliveryID)
 			},
-			page: func(v view.Tenant, number, perPage int) ([]store.ID, error) {
+			page: func(v view.Tenant, number, perPage int) ([]base.ID, error) {
 				found, err := v.Deliveries(ctx, filter, number, perPage)
 				return idsOf(found.Entries, err, deliveryID)
 			}})
 	}
 	lists = append(lists, wholeList{name: "subscriptions",
-		ids: func(v view.Tenant) ([]store.ID, error) { return v.SubscriptionIDs(ctx) },
-		rows: func(v view.Tenant, ids []store.ID) ([]store.ID, error) {
+		ids: func(v view.Tenant) ([]base.ID, error) { return v.SubscriptionIDs(ctx) },
+		rows: func(v view.Tenant, ids []base.ID) ([]base.ID, error) {
 			found, err := v.SubscriptionsByID(ctx, ids)
 			return idsOf(found, err, subscriptionID)
 		},
-		page: func(v view.Tenant, number, perPage int) ([]store.ID, error) {
+		page: func(v view.Tenant, number, perPage int) ([]base.ID, error) {
 			found, err := v.Subscriptions(ctx, number, perPage)
 			return idsOf(found.Entries, err, subscriptionID)
 		}})
 	for _, filter := range []view.AuditFilter{{}, {Act: "draft"}} {
 		lists = append(lists, wholeList{name: fmt.Sprintf("audit log %+v", filter),
-			ids: func(v view.Tenant) ([]store.ID, error) { return v.AuditIDs(ctx, filter) },
-			rows: func(v view.Tenant, ids []store.ID) ([]store.ID, error) {
+			ids: func(v view.Tenant) ([]base.ID, error) { return v.AuditIDs(ctx, filter) },
+			rows: func(v view.Tenant, ids []base.ID) ([]base.ID, error) {
 				found, err := v.AuditByID(ctx, ids)
 				return idsOf(found, err, auditID)
 			},
-			page: func(v view.Tenant, number, perPage int) ([]store.ID, error) {
+			page: func(v view.Tenant, number, perPage int) ([]base.ID, error) {
 				found, err := v.AuditLog(ctx, filter, number, perPage)
 				return idsOf(found.Entries, err, auditID)
 			}})
@@ -131,20 +134,20 @@ func wholeLists(ctx context.Context) []wholeList {
 // the order in which they are asked for, and never those of another company. A list of more rows than a whole list may
 // have is refused.
 func TestWholeListIsItsPages(t *testing.T) {
-	forEachEngine(t, func(t *testing.T, s *storetest.Store) {
+	forEachEngine(t, func(t *testing.T, s *ledgertest.Store) {
 		ctx, first, second := t.Context(), newCompany(t, s, "first@example.com"), newCompany(t, s, "second@example.com")
 		for _, c := range []company{first, second} {
 			for n := range 5 {
 				d := draft(fmt.Sprintf("INV-%d", 10+n))
 				d.TotalAmount = new(api.MustDecimal(fmt.Sprint(100 - n)))
-				_, err := c.tenant.CreateInvoice(ctx, d)
+				_, err := invoices.Create(ctx, c.tenant, d)
 				kit.Must(t, err)
 			}
 		}
 		for _, list := range wholeLists(ctx) {
 			got, err := list.ids(first.view)
 			kit.Must(t, err)
-			var want []store.ID
+			var want []base.ID
 			for page := 1; ; page++ {
 				ids, err := list.page(first.view, page, 2)
 				kit.Must(t, err)

@@ -5,20 +5,21 @@ import (
 	"slices"
 
 	"quittance/client/api"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/events"
 )
 
 // EventsByID returns at most 100 events with one query.
-func (t Tenant) EventsByID(ctx context.Context, ids []store.ID) (map[store.ID]store.Event, error) {
-	out := map[store.ID]store.Event{}
-	err := t.tenant.ReadRows(func(r store.Reader) error {
+func (t Tenant) EventsByID(ctx context.Context, ids []base.ID) (map[base.ID]events.Event, error) {
+	out := map[base.ID]events.Event{}
+	err := base.ReadRows(t.tenant, func(r base.Reader) error {
 		if len(ids) == 0 {
 			return nil
 		}
 		var s statement
 		list := s.list(ids)
-		events, err := r.Events(ctx, `id in (`+list+`)`, ``, s.args...)
-		for _, e := range events {
+		found, err := events.Select(ctx, r, `id in (`+list+`)`, ``, s.args...)
+		for _, e := range found {
 			out[e.ID] = e
 		}
 		return err
@@ -29,34 +30,34 @@ func (t Tenant) EventsByID(ctx context.Context, ids []store.ID) (map[store.ID]st
 // EventWithDeliveries is an event with its deliveries: one for each subscription that was active for it when it
 // occurred.
 type EventWithDeliveries struct {
-	store.Event
-	Deliveries []store.Delivery
+	events.Event
+	Deliveries []events.Delivery
 }
 
 // ResourceEvents returns the newest events about some resources (submissions or incoming e-invoices), oldest first and
 // at most most, with their deliveries.
-func (t Tenant) ResourceEvents(ctx context.Context, resources []store.ID, most int) ([]EventWithDeliveries, error) {
+func (t Tenant) ResourceEvents(ctx context.Context, resources []base.ID, most int) ([]EventWithDeliveries, error) {
 	var out []EventWithDeliveries
-	err := t.tenant.ReadRows(func(r store.Reader) error {
+	err := base.ReadRows(t.tenant, func(r base.Reader) error {
 		if len(resources) == 0 {
 			return nil
 		}
 		var s statement
 		list, limit := s.list(resources), s.value(most)
 		// The plus keeps SQLite from reading all events by their positions, to avoid sorting a few.
-		events, err := r.Events(ctx, `resource_id in (`+list+`)`, `order by +position desc limit `+limit, s.args...)
-		if err != nil || len(events) == 0 {
+		found, err := events.Select(ctx, r, `resource_id in (`+list+`)`, `order by +position desc limit `+limit, s.args...)
+		if err != nil || len(found) == 0 {
 			return err
 		}
-		slices.Reverse(events)
-		ids, byID := make([]store.ID, len(events)), make(map[store.ID]int, len(events))
-		out = make([]EventWithDeliveries, len(events))
-		for n, e := range events {
+		slices.Reverse(found)
+		ids, byID := make([]base.ID, len(found)), make(map[base.ID]int, len(found))
+		out = make([]EventWithDeliveries, len(found))
+		for n, e := range found {
 			out[n].Event, ids[n], byID[e.ID] = e, e.ID, n
 		}
 		s = statement{}
 		list = s.list(ids)
-		deliveries, err := r.Deliveries(ctx, `event_id in (`+list+`)`, `order by created_at, id`, s.args...)
+		deliveries, err := events.SelectDeliveries(ctx, r, `event_id in (`+list+`)`, `order by created_at, id`, s.args...)
 		for _, d := range deliveries {
 			e := &out[byID[d.Event]]
 			e.Deliveries = append(e.Deliveries, d)
@@ -76,17 +77,17 @@ type NotificationSummary struct {
 // NotificationSummaries returns the notification summaries of at most 100 resources (submissions or incoming
 // e-invoices) by identifier, without those that have no event, with one query.
 func (t Tenant) NotificationSummaries(ctx context.Context,
-	resources []store.ID) (map[store.ID]NotificationSummary, error) {
-	out := map[store.ID]NotificationSummary{}
-	err := t.tenant.ReadSnapshot(ctx, func(ctx context.Context, r store.Reader) error {
+	resources []base.ID) (map[base.ID]NotificationSummary, error) {
+	out := map[base.ID]NotificationSummary{}
+	err := base.ReadSnapshot(ctx, t.tenant, func(ctx context.Context, r base.Reader) error {
 		if len(resources) == 0 {
 			return nil
 		}
 		var s statement
 		list := s.list(resources)
 		// The cross join makes SQLite find the events first, and not all deliveries.
-		return r.Query(ctx, func(row store.Row) error {
-			var resource store.ID
+		return r.Query(ctx, func(row base.Row) error {
+			var resource base.ID
 			var state api.DeliveryState
 			var count int
 			err := row.Scan(&resource, &state, &count)

@@ -4,7 +4,9 @@ import (
 	"context"
 	"time"
 
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/events"
+	"quittance/internal/ledger/invoices"
 )
 
 // OverviewDays is how many days the chart of the overview has. The last one is today, in UTC.
@@ -26,7 +28,7 @@ type OverviewDay struct {
 // Overview returns the counts of the first page. Like [Tenant.TabCounts], it reads counters.
 func (t Tenant) Overview(ctx context.Context) (Overview, error) {
 	firstDay := func(now time.Time) time.Time {
-		return now.UTC().Truncate(store.SubmittedPeriod).AddDate(0, 0, 1-OverviewDays)
+		return now.UTC().Truncate(invoices.SubmittedPeriod).AddDate(0, 0, 1-OverviewDays)
 	}
 	counts, err := t.counts(ctx, firstDay)
 	if err != nil {
@@ -38,7 +40,7 @@ func (t Tenant) Overview(ctx context.Context) (Overview, error) {
 		out.Days[n] = OverviewDay{Day: first.AddDate(0, 0, n), Invoices: map[Tab]int{}}
 	}
 	for _, counted := range counts.counts {
-		day := int(counted.From.Sub(first) / store.SubmittedPeriod)
+		day := int(counted.From.Sub(first) / invoices.SubmittedPeriod)
 		if counted.Invoices != 0 && !counted.From.Before(first) && day < OverviewDays {
 			out.Days[day].Invoices[counts.tabOf(counted)] += int(counted.Invoices)
 		}
@@ -51,8 +53,8 @@ const attentionDepth = 1000
 
 // AttentionCreditNotes returns the newest credit notes that need a person, at most most, for the reasons of
 // [TabAttention]. It examines the newest 1,000 submissions for each reason, those of invoices included.
-func (t Tenant) AttentionCreditNotes(ctx context.Context, most int) (out []store.CreditNoteRow, err error) {
-	err = t.tenant.ReadSnapshot(ctx, func(ctx context.Context, r store.Reader) error {
+func (t Tenant) AttentionCreditNotes(ctx context.Context, most int) (out []invoices.CreditNoteRow, err error) {
+	err = base.ReadSnapshot(ctx, t.tenant, func(ctx context.Context, r base.Reader) error {
 		var s statement
 		depth := s.value(attentionDepth)
 		long := s.value(unknownSince(r.Now()).UnixMicro())
@@ -62,15 +64,15 @@ func (t Tenant) AttentionCreditNotes(ctx context.Context, most int) (out []store
 			union select c.credit_note_id, c.id from (select submission_id from states where tenant_id = $1 and meaning = 'negative' order by submission_id desc limit ` + depth + `) reported
 				join submissions c on c.tenant_id = $1 and c.id = reported.submission_id and c.current = 2
 			) needing order by id desc limit ` + s.value(most))
-		out, err = r.CreditNotes(ctx, `voided_at is null and id `+needing, `order by id desc`, s.args...)
+		out, err = invoices.SelectCreditNotes(ctx, r, `voided_at is null and id `+needing, `order by id desc`, s.args...)
 		return err
 	})
 	return out, err
 }
 
 // LatestResponses returns the evidence of the latest response about each of the given submissions that has one.
-func (t Tenant) LatestResponses(ctx context.Context, submissions []store.ID) (map[store.ID]store.ID, error) {
-	return byID[store.ID](ctx, t, submissions,
+func (t Tenant) LatestResponses(ctx context.Context, submissions []base.ID) (map[base.ID]base.ID, error) {
+	return byID[base.ID](ctx, t, submissions,
 		`select id, (select e.id from evidence e where e.tenant_id = $1 and e.submission_id = submissions.id and e.ordinal = submissions.evidence_count)
 		from submissions where tenant_id = $1 and evidence_count > 0`)
 }
@@ -83,8 +85,8 @@ const (
 )
 
 // InTrouble reports whether a company should know that calls over a connection fail.
-func InTrouble(c store.Connection, now time.Time) bool {
-	return c.State == store.ConnectionActive && c.FailingSince != nil &&
+func InTrouble(c invoices.Connection, now time.Time) bool {
+	return c.State == invoices.ConnectionActive && c.FailingSince != nil &&
 		(c.Failures >= troubleFailures || c.Failures > 1 && now.Sub(*c.FailingSince) >= troubleAfter)
 }
 
@@ -92,14 +94,14 @@ func InTrouble(c store.Connection, now time.Time) bool {
 const DeactivatedFor = 30 * 24 * time.Hour
 
 // TroubledSubscriptions returns the subscriptions that need a person, newest first: those that the service has
-// deactivated within [DeactivatedFor], and those for which [store.Subscription.IsFailing] is true.
-func (t Tenant) TroubledSubscriptions(ctx context.Context) (out []store.Subscription, err error) {
-	err = t.tenant.ReadSnapshot(ctx, func(ctx context.Context, r store.Reader) error {
+// deactivated within [DeactivatedFor], and those for which [events.Subscription.IsFailing] is true.
+func (t Tenant) TroubledSubscriptions(ctx context.Context) (out []events.Subscription, err error) {
+	err = base.ReadSnapshot(ctx, t.tenant, func(ctx context.Context, r base.Reader) error {
 		now := r.Now()
-		out, err = r.Subscriptions(ctx,
+		out, err = events.SelectSubscriptions(ctx, r,
 			`active = 1 and failing_since <= $2 or active = 0 and deactivated_at >= $3 and deactivation_reason <> $4`,
 			`order by id desc`,
-			now.Add(-store.FailingAfter).UnixMicro(), now.Add(-DeactivatedFor).UnixMicro(), store.DeactivationRequested)
+			now.Add(-events.FailingAfter).UnixMicro(), now.Add(-DeactivatedFor).UnixMicro(), events.DeactivationRequested)
 		return err
 	})
 	return out, err

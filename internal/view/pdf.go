@@ -10,9 +10,12 @@ import (
 	"quittance/client/api"
 	"quittance/internal/document"
 	"quittance/internal/fairlimit"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
+	"quittance/internal/ledger/incoming"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/pdf"
 	"quittance/internal/problem"
-	"quittance/internal/store"
 	"quittance/internal/submission"
 	"quittance/internal/ubl"
 )
@@ -38,9 +41,9 @@ func (o *Outgoing) Number() string {
 // invoice that was submitted has the data of its submission, which do not change, and in the format in which it was
 // sent it is what was sent. So it is in any other case unless the format is named by the caller. The error is a
 // [document.IncompleteError] if the format needs more.
-func OutgoingInvoice(ctx context.Context, s *store.Session, id store.ID, profile document.Profile,
+func OutgoingInvoice(ctx context.Context, s *base.Session, id base.ID, profile document.Profile,
 	named bool) (Outgoing, error) {
-	found, err := s.Tenant.Invoice(ctx, id)
+	found, err := invoices.Find(ctx, s.Tenant, id)
 	if err != nil {
 		return Outgoing{}, err
 	}
@@ -51,21 +54,21 @@ func OutgoingInvoice(ctx context.Context, s *store.Session, id store.ID, profile
 // Preview returns the document that a draft would become in a document format, "" for none, with the present company
 // profile. Nothing is stored: id is the identifier that its XML has. The error is a [document.IncompleteError] if the
 // format needs more.
-func Preview(s *store.Session, draft *api.Draft, id string, profile document.Profile) (Outgoing, error) {
+func Preview(s *base.Session, draft *api.Draft, id string, profile document.Profile) (Outgoing, error) {
 	o := Outgoing{Document: document.Document{ID: id, Draft: draft, Seller: &s.Account.Profile}, mark: "Preview"}
 	return o, o.write(profile)
 }
 
 // asSubmitted returns the document of a draft in a format if current is nil, and otherwise what was submitted.
-func (o Outgoing) asSubmitted(ctx context.Context, t *store.Tenant, current *store.Submission, profile document.Profile,
-	named bool) (Outgoing, error) {
+func (o Outgoing) asSubmitted(ctx context.Context, t *base.Tenant, current *invoices.Submission,
+	profile document.Profile, named bool) (Outgoing, error) {
 	if current == nil {
 		if o.mark == "" {
 			o.mark = "Draft"
 		}
 		return o, o.write(profile)
 	}
-	text, err := t.SubmittedDocument(ctx, current.ID)
+	text, err := invoices.SubmittedDocument(ctx, t, current.ID)
 	if err != nil {
 		return Outgoing{}, err
 	}
@@ -82,9 +85,9 @@ func (o Outgoing) asSubmitted(ctx context.Context, t *store.Tenant, current *sto
 }
 
 // OutgoingCreditNote is like [OutgoingInvoice] for a credit note. The invoice of a draft cannot change while it exists.
-func OutgoingCreditNote(ctx context.Context, s *store.Session, note *store.CreditNote, profile document.Profile,
+func OutgoingCreditNote(ctx context.Context, s *base.Session, note *invoices.CreditNote, profile document.Profile,
 	named bool) (Outgoing, error) {
-	credited, err := s.Tenant.Invoice(ctx, note.Invoice)
+	credited, err := invoices.Find(ctx, s.Tenant, note.Invoice)
 	if err != nil {
 		return Outgoing{}, err
 	}
@@ -98,8 +101,8 @@ func OutgoingCreditNote(ctx context.Context, s *store.Session, note *store.Credi
 }
 
 // SubmittedSeller returns the seller as the document of a submission names it.
-func SubmittedSeller(ctx context.Context, t *store.Tenant, id store.ID) (*api.Profile, error) {
-	text, err := t.SubmittedDocument(ctx, id)
+func SubmittedSeller(ctx context.Context, t *base.Tenant, id base.ID) (*api.Profile, error) {
+	text, err := invoices.SubmittedDocument(ctx, t, id)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +133,7 @@ const (
 
 // Printer makes the PDF files of documents: two at a time, one for each company, and companies take turns.
 type Printer struct {
-	turns *fairlimit.Limiter[store.ID]
+	turns *fairlimit.Limiter[base.ID]
 	// wait is how long a file waits for its turn, and timeout how long making it takes at most.
 	wait, timeout time.Duration
 }
@@ -138,14 +141,14 @@ type Printer struct {
 // NewPrinter returns a printer whose files take at most that long each. The most hostile document takes about three
 // seconds.
 func NewPrinter(timeout time.Duration) *Printer {
-	return &Printer{turns: fairlimit.New[store.ID](printers, fairlimit.Policy{Divisor: 1, Max: 1}), wait: printWait,
+	return &Printer{turns: fairlimit.New[base.ID](printers, fairlimit.Policy{Divisor: 1, Max: 1}), wait: printWait,
 		timeout: timeout}
 }
 
 // Outgoing prints an invoice or a credit note from what its XML document says, with the document attached; without one
 // from the data that the company has given.
-func (p *Printer) Outgoing(ctx context.Context, s *store.Session, o *Outgoing) (Attachment, error) {
-	logo, err := s.Tenant.Logo(ctx)
+func (p *Printer) Outgoing(ctx context.Context, s *base.Session, o *Outgoing) (Attachment, error) {
+	logo, err := identity.Logo(ctx, s.Tenant)
 	if err != nil {
 		return Attachment{}, err
 	}
@@ -192,13 +195,13 @@ func (e *UnreadableError) Describe() *problem.Problem {
 	return errUnreadable.With(map[string]any{"document": []api.Fault{e.Fault}})
 }
 
-// Received prints a received document from what it says, with the document attached. The error is [store.ErrNotFound]
+// Received prints a received document from what it says, with the document attached. The error is [base.ErrNotFound]
 // if it is not retained or is withheld, and an [UnreadableError] if it cannot be read.
-func (p *Printer) Received(ctx context.Context, s *store.Session, r *store.Revision) (Attachment, error) {
+func (p *Printer) Received(ctx context.Context, s *base.Session, r *incoming.Revision) (Attachment, error) {
 	if !r.Retained || r.Withheld {
-		return Attachment{}, store.ErrNotFound
+		return Attachment{}, base.ErrNotFound
 	}
-	stored, err := s.Tenant.RevisionDocument(ctx, r.Incoming, r.Revision)
+	stored, err := incoming.RevisionDocument(ctx, s.Tenant, r.Incoming, r.Revision)
 	if err != nil {
 		return Attachment{}, err
 	}
@@ -221,7 +224,7 @@ func attached(number string, content []byte, relationship pdf.Relationship) *pdf
 }
 
 // print makes the file when the company has its turn. The error is [ErrTooLong] if it would have too many pages.
-func (p *Printer) print(ctx context.Context, company store.ID, number string, d *pdf.Document) (Attachment, error) {
+func (p *Printer) print(ctx context.Context, company base.ID, number string, d *pdf.Document) (Attachment, error) {
 	waiting, stop := context.WithTimeout(ctx, p.wait)
 	defer stop()
 	if !p.turns.Acquire(waiting, company) {

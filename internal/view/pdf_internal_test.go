@@ -8,15 +8,15 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/fairlimit"
+	"quittance/internal/ledger/base"
 	"quittance/internal/pdf"
-	"quittance/internal/store"
 )
 
 // TestPrinterTakesTurns checks that a company makes one file at a time, that another company does not wait for it, and
 // that nobody waits longer than the caller does.
 func TestPrinterTakesTurns(t *testing.T) {
 	p := NewPrinter(time.Minute)
-	busy, other := store.ID{1}, store.ID{2}
+	busy, other := base.ID{1}, base.ID{2}
 	if !p.turns.TryAcquire(busy, 1) {
 		t.Fatal("the first turn is not free")
 	}
@@ -41,9 +41,9 @@ func TestPrinterTakesTurns(t *testing.T) {
 
 // TestPrinterIsFull checks that a file that gets no turn fails with an error after which the caller tries again.
 func TestPrinterIsFull(t *testing.T) {
-	p := &Printer{turns: fairlimit.New[store.ID](1, fairlimit.Policy{Divisor: 1, Max: 1}), wait: time.Millisecond}
-	p.turns.TryAcquire(store.ID{1}, 1)
-	if _, err := p.print(t.Context(), store.ID{2}, "INV-1", &pdf.Document{}); !errors.Is(err, fairlimit.ErrFull) {
+	p := &Printer{turns: fairlimit.New[base.ID](1, fairlimit.Policy{Divisor: 1, Max: 1}), wait: time.Millisecond}
+	p.turns.TryAcquire(base.ID{1}, 1)
+	if _, err := p.print(t.Context(), base.ID{2}, "INV-1", &pdf.Document{}); !errors.Is(err, fairlimit.ErrFull) {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -52,7 +52,7 @@ func TestPrinterIsFull(t *testing.T) {
 func TestPrintTimeout(t *testing.T) {
 	p := NewPrinter(time.Nanosecond)
 	d := &pdf.Document{Content: pdf.Invoice(&api.Draft{InvoiceNumber: new("INV-1")}, &api.Profile{})}
-	if _, err := p.print(t.Context(), store.ID{1}, "INV-1", d); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := p.print(t.Context(), base.ID{1}, "INV-1", d); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("the error is %v", err)
 	}
 	if p.turns.InUse() != 0 {

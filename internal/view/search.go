@@ -7,20 +7,21 @@ import (
 	"time"
 
 	"quittance/internal/invoice"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/invoices"
 )
 
 // searchInvoices reads a page of a filtered or sorted list.
-func searchInvoices(ctx context.Context, r store.Reader, filter *InvoiceFilter, number,
-	perPage int) (Page[store.InvoiceRow], error) {
+func searchInvoices(ctx context.Context, r base.Reader, filter *InvoiceFilter, number,
+	perPage int) (Page[invoices.InvoiceRow], error) {
 	return searchPage(number, perPage, func(offset, limit int) (searched, error) {
 		return filter.search(ctx, r, SearchDepth, offset, limit)
-	}, func(ids []store.ID) ([]store.InvoiceRow, error) { return invoicesByID(ctx, r, ids) })
+	}, func(ids []base.ID) ([]invoices.InvoiceRow, error) { return invoicesByID(ctx, r, ids) })
 }
 
 // search finds the invoices of a filtered or sorted list, and returns a range of them. The candidates are at most depth
 // and one more.
-func (f *InvoiceFilter) search(ctx context.Context, r store.Reader, depth, offset, limit int) (searched, error) {
+func (f *InvoiceFilter) search(ctx context.Context, r base.Reader, depth, offset, limit int) (searched, error) {
 	var s statement
 	now := r.Now()
 	candidates := f.candidates(&s, now, depth)
@@ -36,12 +37,12 @@ func (f *InvoiceFilter) search(ctx context.Context, r store.Reader, depth, offse
 }
 
 // invoicesByID reads those of some invoices that exist, in the order of ids.
-func invoicesByID(ctx context.Context, r store.Reader, ids []store.ID) ([]store.InvoiceRow, error) {
-	return rowsByID(ctx, `i.id`, ids, func(i *store.InvoiceRow) store.ID { return i.ID }, r.Invoices)
+func invoicesByID(ctx context.Context, r base.Reader, ids []base.ID) ([]invoices.InvoiceRow, error) {
+	return rowsByID(ctx, r, `i.id`, ids, func(i *invoices.InvoiceRow) base.ID { return i.ID }, invoices.SelectRows)
 }
 
 // sortedBy returns the column of the summaries that the list is sorted by.
-func (f *InvoiceFilter) sortedBy(r store.Reader) string {
+func (f *InvoiceFilter) sortedBy(r base.Reader) string {
 	switch f.Order {
 	case OrderIssueDate:
 		return `s.issue_date` + r.ByteOrder()
@@ -143,10 +144,10 @@ func (f *InvoiceFilter) conditions(s *statement, now time.Time) string {
 			s.value(f.UpdatedSince.UnixMicro()) + `)`)
 	}
 	if f.AmountFrom != nil {
-		add(`s.total >= ` + s.value(store.AmountKey(f.AmountFrom)))
+		add(`s.total >= ` + s.value(invoices.AmountKey(f.AmountFrom)))
 	}
 	if f.AmountTo != nil {
-		add(`s.total <= ` + s.value(store.AmountKey(f.AmountTo)))
+		add(`s.total <= ` + s.value(invoices.AmountKey(f.AmountTo)))
 	}
 	if f.Currency != "" {
 		// quotation marks in a text have a backslash
@@ -179,7 +180,7 @@ func (f *InvoiceFilter) submissionConditions(s *statement, now time.Time, add fu
 		add(not[*f.Submitted] + current + sent)
 	}
 	if f.Outcome != nil {
-		add(current + ` and ` + store.OutcomeCondition(*f.Outcome, s.value) + `)`)
+		add(current + ` and ` + invoices.OutcomeCondition(*f.Outcome, s.value) + `)`)
 	}
 	if f.Attention != nil {
 		add(not[*f.Attention] + current + ` and (c.outcome = 'rejected' or c.outcome = 'unknown' and c.attempted_at <= ` +

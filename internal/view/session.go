@@ -5,11 +5,12 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
 )
 
 // Session presents the record of a session to the caller with the session by.
-func Session(r store.SessionRecord, by store.Session) api.Session {
+func Session(r identity.SessionRecord, by base.Session) api.Session {
 	given := func(text string) *string {
 		if text == "" {
 			return nil

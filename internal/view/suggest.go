@@ -8,7 +8,8 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/invoices"
 )
 
 // Suggestions are what the form of a new invoice suggests, from the newest invoice of the company.
@@ -67,7 +68,7 @@ func (t Tenant) nextNumber(ctx context.Context, number string) (string, error) {
 		if number = successor(number); number == "" {
 			return "", nil
 		}
-		used, err := t.NumberUse(ctx, number, store.ID{})
+		used, err := t.NumberUse(ctx, number, base.ID{})
 		if err != nil || used.IsZero() {
 			return number, err
 		}
@@ -116,10 +117,10 @@ func successor(number string) string {
 }
 
 // NumberUse returns the newest invoice with a number, besides the given one, or the zero ID.
-func (t Tenant) NumberUse(ctx context.Context, number string, besides store.ID) (used store.ID, err error) {
-	err = t.tenant.ReadRows(func(r store.Reader) error {
-		return r.Query(ctx, func(row store.Row) error {
-			var id store.ID
+func (t Tenant) NumberUse(ctx context.Context, number string, besides base.ID) (used base.ID, err error) {
+	err = base.ReadRows(t.tenant, func(r base.Reader) error {
+		return r.Query(ctx, func(row base.Row) error {
+			var id base.ID
 			err := row.Scan(&id)
 			if used.IsZero() && id != besides {
 				used = id
@@ -148,7 +149,7 @@ func (c *choices) add(name, code string) {
 	if c.known == nil {
 		c.known = map[string]bool{}
 	}
-	if key := store.BookKey(name); key != "" && !c.known[key] && len(c.list) < maxChoices {
+	if key := invoices.BookKey(name); key != "" && !c.known[key] && len(c.list) < maxChoices {
 		c.known[key] = true
 		c.list = append(c.list, Choice{name, code})
 	}
@@ -182,7 +183,7 @@ type RecipientDefaults struct {
 	// Terms is the time from the issue date to the due date, negative if unknown.
 	Terms time.Duration
 	// Customer is the entry of the customer book, or zero if all comes from the newest invoice to the recipient.
-	Customer store.ID
+	Customer base.ID
 }
 
 // RecipientDefaults returns what is known about a recipient, whose name is given in any case: from the customer book,
@@ -195,10 +196,10 @@ func (t Tenant) RecipientDefaults(ctx context.Context, name string) (*RecipientD
 	if customer != nil {
 		return CustomerDefaults(customer), nil
 	}
-	key := store.BookKey(name)
+	key := invoices.BookKey(name)
 	earlier, err := t.Invoices(ctx, InvoiceFilter{Recipient: strings.TrimSpace(name)}, 1, suggestionDepth)
 	for n := range earlier.Entries {
-		if draft := &earlier.Entries[n].Draft; key != "" && store.BookKey(text(draft.RecipientName)) == key {
+		if draft := &earlier.Entries[n].Draft; key != "" && invoices.BookKey(text(draft.RecipientName)) == key {
 			out := &RecipientDefaults{Draft: api.Draft{Currency: draft.Currency, PaymentMeansCode: draft.PaymentMeansCode},
 				Terms: terms(draft)}
 			recipient := api.CustomerOf(draft)
@@ -210,7 +211,7 @@ func (t Tenant) RecipientDefaults(ctx context.Context, name string) (*RecipientD
 }
 
 // CustomerDefaults returns what the customer book says about a recipient.
-func CustomerDefaults(c *store.Customer) *RecipientDefaults {
+func CustomerDefaults(c *invoices.Customer) *RecipientDefaults {
 	out := &RecipientDefaults{Draft: api.Draft{Currency: c.Fields.Currency, PaymentMeansCode: c.Fields.PaymentMeansCode,
 		Note: c.Fields.Note}, Terms: -1, Customer: c.ID}
 	c.Fields.Fill(&out.Draft)
@@ -234,7 +235,7 @@ func (t Tenant) Items(ctx context.Context, search string) ([]Choice, error) {
 	for n := range items.Entries {
 		out.add(text(items.Entries[n].Fields.Name), text(items.Entries[n].Fields.ItemCode))
 	}
-	key := store.BookKey(search)
+	key := invoices.BookKey(search)
 	err = t.earlierItems(ctx, func(item *api.CatalogueItemFields) {
 		if strings.Contains(strings.ToLower(text(item.Name)), key) {
 			out.add(text(item.Name), text(item.ItemCode))
@@ -254,9 +255,9 @@ func (t Tenant) ItemDefaults(ctx context.Context, name string) (*api.CatalogueIt
 		return &item.Fields, nil
 	}
 	var found *api.CatalogueItemFields
-	key := store.BookKey(name)
+	key := invoices.BookKey(name)
 	err = t.earlierItems(ctx, func(item *api.CatalogueItemFields) {
-		if found == nil && key != "" && store.BookKey(text(item.Name)) == key {
+		if found == nil && key != "" && invoices.BookKey(text(item.Name)) == key {
 			found = item
 		}
 	})
@@ -283,13 +284,13 @@ func (t Tenant) earlierItems(ctx context.Context, yield func(*api.CatalogueItemF
 }
 
 // eachSmallDraft calls use for the document of an invoice, unless it is large or gone.
-func (t Tenant) eachSmallDraft(ctx context.Context, id store.ID, use func(*api.Draft)) error {
-	err := t.tenant.EachDraft(ctx, []store.ID{id}, func(bytes int) error {
+func (t Tenant) eachSmallDraft(ctx context.Context, id base.ID, use func(*api.Draft)) error {
+	err := invoices.EachDraft(ctx, t.tenant, []base.ID{id}, func(bytes int) error {
 		if bytes > maxSuggestionBytes {
 			return errLargeDocument
 		}
 		return nil
-	}, func(_ store.ID, draft *api.Draft) { use(draft) })
+	}, func(_ base.ID, draft *api.Draft) { use(draft) })
 	if errors.Is(err, errLargeDocument) {
 		return nil
 	}

@@ -6,19 +6,22 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/view"
 	"quittance/test/kit"
-	"quittance/test/storetest"
+	"quittance/test/ledgertest"
 )
 
 // TestSuggest checks that suggestions come from the company's own newest invoices: a number that no invoice has, the
 // terms, the tax, and each recipient once.
 func TestSuggest(t *testing.T) {
 	t.Parallel()
-	forEachEngine(t, func(t *testing.T, s *storetest.Store) {
+	forEachEngine(t, func(t *testing.T, s *ledgertest.Store) {
 		ctx := t.Context()
-		account, err := s.CreateAccount(ctx, "Palm", store.NewUser{Email: "a@example.com", PasswordHash: "$hash"})
+		account, err := identity.CreateAccount(ctx, s.DB, "Palm", identity.NewUser{Email: "a@example.com",
+			PasswordHash: "$hash"})
 		kit.Must(t, err)
 		other := newCompany(t, s, "b@example.com")
 		tenant, err := s.Tenant(ctx, account.ID)
@@ -27,14 +30,14 @@ func TestSuggest(t *testing.T) {
 		if got, err := of.Suggest(ctx); err != nil || got.Number != "" || got.Terms >= 0 {
 			t.Errorf("without invoices: %+v %v", got, err)
 		}
-		add := func(tenant *store.Tenant, number, recipient, due string) store.ID {
+		add := func(tenant *base.Tenant, number, recipient, due string) base.ID {
 			t.Helper()
 			draft := &api.Draft{InvoiceNumber: &number, RecipientName: &recipient, Currency: new("AED"),
 				IssueDate: new("2026-03-01"), DueDate: &due, PaymentMeansCode: new("30"), TotalAmount: new(api.MustDecimal("1")),
 				BuyerCity: new("City of " + number),
 				Items: []api.Item{{Name: new("a"), Quantity: new(api.MustDecimal("1")), NetUnitPrice: new(api.MustDecimal("1")),
 					VATCategory: new("S"), VATRate: new(api.MustDecimal("5"))}}}
-			made, err := tenant.CreateInvoice(ctx, draft)
+			made, err := invoices.Create(ctx, tenant, draft)
 			kit.Must(t, err)
 			s.Clock.Advance(time.Second)
 			return made.ID
@@ -64,10 +67,10 @@ func TestSuggest(t *testing.T) {
 		if got := names(of.Items(ctx, "")); got != "a," {
 			t.Errorf("items %s", got)
 		}
-		if used, err := of.NumberUse(ctx, "INV-0011", store.ID{}); err != nil || used != eleven {
+		if used, err := of.NumberUse(ctx, "INV-0011", base.ID{}); err != nil || used != eleven {
 			t.Errorf("INV-0011 is used by %v, %v", used, err)
 		}
-		for number, besides := range map[string]store.ID{"INV-0011": eleven, "INV-0012": {}} {
+		for number, besides := range map[string]base.ID{"INV-0011": eleven, "INV-0012": {}} {
 			if used, err := of.NumberUse(ctx, number, besides); err != nil || !used.IsZero() {
 				t.Errorf("%s is used by %v, %v", number, used, err)
 			}
@@ -98,18 +101,18 @@ func TestSuggest(t *testing.T) {
 }
 
 // suggestBook checks that the customer book and the item catalogue come before earlier invoices.
-func suggestBook(t *testing.T, tenant, other *store.Tenant, names func([]view.Choice, error) string) {
+func suggestBook(t *testing.T, tenant, other *base.Tenant, names func([]view.Choice, error) string) {
 	t.Helper()
 	ctx, of := t.Context(), view.Of(tenant)
-	for n, owner := range []*store.Tenant{tenant, other} {
-		_, err := owner.Customers().Create(ctx, api.CustomerFields{DisplayName: new("Zephyr"),
+	for n, owner := range []*base.Tenant{tenant, other} {
+		_, err := invoices.Customers(owner).Create(ctx, api.CustomerFields{DisplayName: new("Zephyr"),
 			RecipientName: new(fmt.Sprintf("Company %d", n)), PaymentTermsDays: new(5), Note: new("note")})
 		kit.Must(t, err)
-		_, err = owner.Customers().Create(ctx, api.CustomerFields{RecipientName: new("OASIS"),
+		_, err = invoices.Customers(owner).Create(ctx, api.CustomerFields{RecipientName: new("OASIS"),
 			BuyerCity: new(fmt.Sprintf("City %d", n))})
 		kit.Must(t, err)
-		_, err = owner.Items().Create(ctx, api.CatalogueItemFields{Name: new("Z"), ItemCode: new(fmt.Sprintf("SKU-%d", n)),
-			NetUnitPrice: new(api.MustDecimal("2.50"))})
+		_, err = invoices.Items(owner).Create(ctx, api.CatalogueItemFields{Name: new("Z"),
+			ItemCode: new(fmt.Sprintf("SKU-%d", n)), NetUnitPrice: new(api.MustDecimal("2.50"))})
 		kit.Must(t, err)
 	}
 	if got := names(of.Recipients(ctx, "")); got != "OASIS,Zephyr,Dune,palm ," {

@@ -5,7 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/invoices"
 )
 
 // onlyTab reports whether a list is that of a tab and nothing else, in the order of creation.
@@ -57,7 +58,7 @@ func (p tabPart) candidates(depth, order string) string {
 	limit := ` order by position` + order + ` limit ` + depth
 	switch {
 	case p.few: // from their own index, because there may be many drafts
-		return store.Calling
+		return invoices.Calling
 	case p.condition == nil:
 		return newest + limit
 	case p.category == "unknown": // few of very many may meet the condition
@@ -91,15 +92,15 @@ func (f *InvoiceFilter) tabCondition(s *statement, now time.Time) string {
 
 // tabPage reads a page of the list of a tab, newest first, or oldest first if Ascending. The counters say how long it
 // is.
-func (f *InvoiceFilter) tabPage(ctx context.Context, r store.Reader, number,
-	perPage int) (Page[store.InvoiceRow], error) {
+func (f *InvoiceFilter) tabPage(ctx context.Context, r base.Reader, number,
+	perPage int) (Page[invoices.InvoiceRow], error) {
 	now := r.Now()
-	counted, err := r.InvoiceCounts(ctx, farFuture())
+	counted, err := invoices.ReadCounts(ctx, r, farFuture())
 	if err != nil {
-		return Page[store.InvoiceRow]{}, err
+		return Page[invoices.InvoiceRow]{}, err
 	}
 	total := max(invoiceCounts{counted, now}.tabs()[f.Tab].Invoices, 0)
-	out := Page[store.InvoiceRow]{Total: min(total, SearchDepth), Truncated: total > SearchDepth}
+	out := Page[invoices.InvoiceRow]{Total: min(total, SearchDepth), Truncated: total > SearchDepth}
 	if number-1 > out.Total/perPage {
 		return out, nil
 	}
@@ -109,9 +110,9 @@ func (f *InvoiceFilter) tabPage(ctx context.Context, r store.Reader, number,
 		order = ``
 	}
 	limit := min(perPage, SearchDepth-offset)
-	var ids []store.ID
-	err = r.Query(ctx, func(row store.Row) error {
-		var id store.ID
+	var ids []base.ID
+	err = r.Query(ctx, func(row base.Row) error {
+		var id base.ID
 		err := row.Scan(&id)
 		ids = append(ids, id)
 		return err

@@ -9,7 +9,8 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/invoice"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/invoices"
 )
 
 // Tab is a tab of the list of invoices and a tile of the overview. An invoice is in [TabAll] and in exactly one other
@@ -65,15 +66,15 @@ func farFuture() time.Time { return time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC) 
 
 // invoiceCounts are counts as of a time.
 type invoiceCounts struct {
-	counts []store.InvoiceCount
+	counts []invoices.InvoiceCount
 	at     time.Time
 }
 
 // counts reads the counters, with those of the days from since on, which gets the current time.
 func (t Tenant) counts(ctx context.Context, since func(now time.Time) time.Time) (out invoiceCounts, err error) {
-	err = t.tenant.ReadRows(func(r store.Reader) (err error) {
+	err = base.ReadRows(t.tenant, func(r base.Reader) (err error) {
 		out.at = r.Now()
-		out.counts, err = r.InvoiceCounts(ctx, since(out.at))
+		out.counts, err = invoices.ReadCounts(ctx, r, since(out.at))
 		return err
 	})
 	return out, err
@@ -82,11 +83,11 @@ func (t Tenant) counts(ctx context.Context, since func(now time.Time) time.Time)
 // unknownSince returns the time before which the submissions began whose outcomes count as unknown for longer than
 // [AttentionAfter].
 func unknownSince(now time.Time) time.Time {
-	return now.Add(-AttentionAfter).Truncate(store.UnknownPeriod)
+	return now.Add(-AttentionAfter).Truncate(invoices.UnknownPeriod)
 }
 
 // tabOf returns the tab of counted invoices.
-func (c invoiceCounts) tabOf(counted store.InvoiceCount) Tab {
+func (c invoiceCounts) tabOf(counted invoices.InvoiceCount) Tab {
 	switch counted.Category {
 	case invoice.CategoryDraft:
 		return TabDrafts

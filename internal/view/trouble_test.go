@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"quittance/internal/store"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/view"
 )
 
@@ -17,13 +17,13 @@ func TestInTrouble(t *testing.T) {
 		since    time.Duration
 		want     bool
 	}{
-		{store.ConnectionActive, 0, 0, false}, {store.ConnectionActive, 1, time.Minute, false},
-		{store.ConnectionActive, 1, 24 * time.Hour, false}, {store.ConnectionActive, 2, 9 * time.Minute, false},
-		{store.ConnectionActive, 2, 10 * time.Minute, true}, {store.ConnectionActive, 4, time.Second, false},
-		{store.ConnectionActive, 5, time.Second, true},
-		{store.ConnectionDisabled, 50, time.Hour, false},
+		{invoices.ConnectionActive, 0, 0, false}, {invoices.ConnectionActive, 1, time.Minute, false},
+		{invoices.ConnectionActive, 1, 24 * time.Hour, false}, {invoices.ConnectionActive, 2, 9 * time.Minute, false},
+		{invoices.ConnectionActive, 2, 10 * time.Minute, true}, {invoices.ConnectionActive, 4, time.Second, false},
+		{invoices.ConnectionActive, 5, time.Second, true},
+		{invoices.ConnectionDisabled, 50, time.Hour, false},
 	} {
-		c := store.Connection{State: test.state, Failures: test.failures}
+		c := invoices.Connection{State: test.state, Failures: test.failures}
 		if test.failures > 0 {
 			since := now.Add(-test.since)
 			c.FailingSince = &since

@@ -1,10 +1,11 @@
 // Package view makes what the API and the console show, once for both. Presenters, such as [Invoice], turn facts of the
-// store into types of the API. Read models, the methods of [Tenant], select, count and search the facts of a page or a
+// ledger into types of the API. Read models, the methods of [Tenant], select, count and search the facts of a page or a
 // list.
 //
-// Nothing here writes, and every statement is about one tenant: it reaches the database through a [store.Reader] alone,
+// Nothing here writes, and every statement is about one tenant: it reaches the database through a [base.Reader] alone,
 // which passes the tenant as the parameter $1. An administrator's lists of all accounts are therefore in
-// internal/store. So are most tests of read models, beside a second company whose rows no method of [Tenant] may show.
+// internal/ledger/lists. Most tests of read models are in the ledger, beside a second company whose rows no method of
+// [Tenant] may show.
 //
 // Start reading at [Invoice] and [Tenant.Invoices].
 package view
@@ -15,18 +16,19 @@ import (
 	"strings"
 	"time"
 
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/invoices"
 )
 
 // Tenant reads the lists and pages of one tenant.
 type Tenant struct {
-	tenant *store.Tenant
+	tenant *base.Tenant
 	// most is how many rows a whole list has at most.
 	most int
 }
 
 // Of returns the read models of a tenant.
-func Of(tenant *store.Tenant) Tenant { return Tenant{tenant, MaxListed} }
+func Of(tenant *base.Tenant) Tenant { return Tenant{tenant, MaxListed} }
 
 // SearchDepth is how many candidates a filtered or sorted list examines at most, which bounds its work. The candidates
 // are the newest entries, or for [Tenant.Invoices] those with the number, external identifier or state value of the
@@ -54,8 +56,8 @@ func (s *statement) value(v any) string {
 }
 
 // list adds identifiers, at least one, and returns the names of their parameters.
-func (s *statement) list(ids []store.ID) string {
-	ids = store.Padded(ids)
+func (s *statement) list(ids []base.ID) string {
+	ids = invoices.Padded(ids)
 	names := make([]string, len(ids))
 	for n, id := range ids {
 		names[n] = s.value(id)
@@ -63,18 +65,20 @@ func (s *statement) list(ids []store.ID) string {
 	return strings.Join(names, ", ")
 }
 
+// selection reads the facts of one kind that a condition selects; see [base.Reader].
+type selection[T any] = func(ctx context.Context, r base.Reader, condition, order string, args ...any) ([]T, error)
+
 // readPage counts rows with the query count and reads one page of them: read gets their condition, and the order with
 // the bounds of the page. All have the arguments of s. number and perPage are at least 1; a page past the end is empty.
-func readPage[T any](ctx context.Context, r store.Reader, s *statement, number, perPage int, count string,
-	read func(ctx context.Context, condition, order string, args ...any) ([]T, error), condition, order string) (Page[T],
-	error) {
+func readPage[T any](ctx context.Context, r base.Reader, s *statement, number, perPage int, count string,
+	read selection[T], condition, order string) (Page[T], error) {
 	var out Page[T]
-	err := r.Query(ctx, func(row store.Row) error { return row.Scan(&out.Total) }, count, s.args...)
+	err := r.Query(ctx, func(row base.Row) error { return row.Scan(&out.Total) }, count, s.args...)
 	if err != nil || number-1 > out.Total/perPage {
 		return out, err
 	}
 	order += s.limit(number, perPage)
-	out.Entries, err = read(ctx, condition, order, s.args...)
+	out.Entries, err = read(ctx, r, condition, order, s.args...)
 	return out, err
 }
 
@@ -95,16 +99,16 @@ func pageRange(total, number, perPage int) (high, low int64) {
 
 // byID reads something of the rows with some identifiers: the query selects the identifier and it, and goes on with a
 // condition on the column id.
-func byID[V any](ctx context.Context, t Tenant, ids []store.ID, query string) (map[store.ID]V, error) {
-	out := map[store.ID]V{}
-	err := t.tenant.ReadRows(func(r store.Reader) error {
+func byID[V any](ctx context.Context, t Tenant, ids []base.ID, query string) (map[base.ID]V, error) {
+	out := map[base.ID]V{}
+	err := base.ReadRows(t.tenant, func(r base.Reader) error {
 		if len(ids) == 0 {
 			return nil
 		}
 		var s statement
 		list := s.list(ids)
-		return r.Query(ctx, func(row store.Row) error {
-			var id store.ID
+		return r.Query(ctx, func(row base.Row) error {
+			var id base.ID
 			var value V
 			err := row.Scan(&id, &value)
 			out[id] = value

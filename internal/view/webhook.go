@@ -5,11 +5,11 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/store"
+	"quittance/internal/ledger/events"
 )
 
 // Subscription returns a webhook subscription without its secret.
-func Subscription(s store.Subscription) api.Subscription {
+func Subscription(s events.Subscription) api.Subscription {
 	kinds := make([]string, len(s.Events))
 	for n, kind := range s.Events {
 		kinds[n] = string(kind)
@@ -20,14 +20,14 @@ func Subscription(s store.Subscription) api.Subscription {
 }
 
 // Delivery returns a webhook delivery as lists show it.
-func Delivery(d store.Delivery) api.Delivery {
+func Delivery(d events.Delivery) api.Delivery {
 	return api.Delivery{ID: d.ID.String(), EventID: d.Event.String(), Event: d.Kind,
 		SubscriptionID: d.Subscription.String(), State: d.State, Reason: d.Reason, AttemptCount: d.Attempts,
 		NextAttemptAt: d.NextAt, CreatedAt: d.CreatedAt, UpdatedAt: d.UpdatedAt}
 }
 
 // DeliveryDetail returns a webhook delivery with its attempts.
-func DeliveryDetail(d store.Delivery) api.DeliveryDetail {
+func DeliveryDetail(d events.Delivery) api.DeliveryDetail {
 	out := api.DeliveryDetail{Delivery: Delivery(d), Attempts: make([]api.Attempt, len(d.History))}
 	for n, a := range d.History {
 		out.Attempts[n] = api.Attempt{StartedAt: a.StartedAt, DurationMS: float64(a.Duration) / float64(time.Millisecond),

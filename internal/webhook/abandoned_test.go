@@ -9,26 +9,27 @@ import (
 	"time"
 
 	"quittance/client/api"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/events"
 	"quittance/internal/queue"
-	"quittance/internal/store"
 	"quittance/internal/view"
 	"quittance/internal/webhook"
 	"quittance/test/kit"
-	"quittance/test/storetest"
+	"quittance/test/ledgertest"
 )
 
 // TestPanickingAttempt checks that an attempt that panics counts as a failed attempt: it is followed by the usual wait,
 // and after the last one the delivery has failed. A later attempt that succeeds completes the delivery.
 func TestPanickingAttempt(t *testing.T) {
 	t.Parallel()
-	for _, engine := range storetest.Engines() {
+	for _, engine := range ledgertest.Engines() {
 		for name, panics := range map[string]int32{"always": 100, "twice": 2} {
 			t.Run(engine+" "+name, func(t *testing.T) {
 				t.Parallel()
-				s := storetest.Open(t, engine)
+				s := ledgertest.Open(t, engine)
 				var begun atomic.Int32
-				s.Options.Checkpoint = func(moment store.Moment, name string) {
-					if name == "webhook attempt" && moment == store.Before && begun.Add(1) <= panics {
+				s.Options.Checkpoint = func(moment base.Moment, name string) {
+					if name == "webhook attempt" && moment == base.Before && begun.Add(1) <= panics {
 						panic("the sender fails")
 					}
 				}
@@ -44,9 +45,9 @@ func TestPanickingAttempt(t *testing.T) {
 					Log: slog.New(slog.DiscardHandler), Observe: func(webhook.Verdict, time.Duration, time.Duration) {}}
 				waits := stepUntilEnded(t, c, d.Work(), subscription)
 				found := onlyDelivery(t, c, subscription)
-				wantState, wantAttempts := store.DeliveryFailed, attempts
+				wantState, wantAttempts := events.DeliveryFailed, attempts
 				if name == "twice" {
-					wantState, wantAttempts = store.DeliveryDelivered, 3
+					wantState, wantAttempts = events.DeliveryDelivered, 3
 				}
 				if found.State != wantState || found.Attempts != wantAttempts || int(begun.Load()) != wantAttempts {
 					t.Fatalf("%+v after %d attempts were begun, want %s after %d", found, begun.Load(), wantState, wantAttempts)
@@ -70,19 +71,19 @@ func TestPanickingAttempt(t *testing.T) {
 }
 
 // onlyDelivery returns the only delivery of a subscription.
-func onlyDelivery(t *testing.T, c *company, subscription store.ID) store.Delivery {
+func onlyDelivery(t *testing.T, c *company, subscription base.ID) events.Delivery {
 	t.Helper()
 	page, err := view.Of(c.tenant).Deliveries(t.Context(), view.DeliveryFilter{Subscription: subscription}, 1, 1)
 	kit.Must(t, err)
-	found, err := c.tenant.Delivery(t.Context(), page.Entries[0].ID)
+	found, err := events.FindDelivery(t.Context(), c.tenant, page.Entries[0].ID)
 	kit.Must(t, err)
 	return found
 }
 
 // stepUntilEnded runs the due attempts of one delivery, advancing the clock to the next one, until the delivery is no
 // longer pending. It returns the wait after each attempt that counts.
-func stepUntilEnded(t *testing.T, c *company, work queue.Source[store.DeliveryLease],
-	subscription store.ID) (waits []time.Duration) {
+func stepUntilEnded(t *testing.T, c *company, work queue.Source[events.DeliveryLease],
+	subscription base.ID) (waits []time.Duration) {
 	t.Helper()
 	attempts := 0
 	for range 100 {
@@ -97,7 +98,7 @@ func stepUntilEnded(t *testing.T, c *company, work queue.Source[store.DeliveryLe
 			}
 			c.Clock.Advance(found.NextAt.Sub(now))
 		}
-		scan, err := work.Scan(t.Context(), store.ScanCursor{})
+		scan, err := work.Scan(t.Context(), base.ScanCursor{})
 		kit.Must(t, err)
 		for _, due := range scan.Queues {
 			claimed, err := work.Claim(t.Context(), due, 10)

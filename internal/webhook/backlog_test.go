@@ -6,26 +6,27 @@ import (
 	"net/http"
 	"testing"
 
-	"quittance/internal/store"
+	"quittance/internal/ledger/events"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/view"
 	"quittance/internal/webhook"
 	"quittance/test/kit"
-	"quittance/test/storetest"
+	"quittance/test/ledgertest"
 )
 
 // TestWorkersEndBacklogs checks that the workers end the pending deliveries of a deactivated subscription with a long
 // backlog, although none is due, and send none of them. Another company's webhooks are delivered meanwhile.
 func TestWorkersEndBacklogs(t *testing.T) {
 	t.Parallel()
-	for _, engine := range storetest.Engines() {
+	for _, engine := range ledgertest.Engines() {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
-			s := storetest.Open(t, engine)
+			s := ledgertest.Open(t, engine)
 			_, destination := newServer(t, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
 			c, other := newCompany(t, s, "a@example.com"), newCompany(t, s, "b@example.com")
 			ended := c.subscribe(t, destination.url("/ended"))
 			c.addEvents(t, 2_200)
-			_, err := c.tenant.DeactivateSubscription(t.Context(), ended)
+			_, err := events.DeactivateSubscription(t.Context(), c.tenant, ended)
 			kit.Must(t, err)
 			other.subscribe(t, destination.url("/other"))
 			other.addEvents(t, 20)
@@ -38,7 +39,7 @@ func TestWorkersEndBacklogs(t *testing.T) {
 				}
 			}
 			kit.Eventually(t, func() error {
-				n, err := c.tenant.PendingDeliveries(t.Context())
+				n, err := invoices.PendingDeliveries(t.Context(), c.tenant)
 				if err == nil && n > 0 {
 					err = fmt.Errorf("%d are still pending", n)
 				}
@@ -49,7 +50,7 @@ func TestWorkersEndBacklogs(t *testing.T) {
 				t.Errorf("%d attempts were made for a deactivated subscription", len(verdicts))
 			}
 			page, err := view.Of(c.tenant).Deliveries(t.Context(),
-				view.DeliveryFilter{Subscription: ended, State: store.DeliveryFailed}, 1, 1)
+				view.DeliveryFilter{Subscription: ended, State: events.DeliveryFailed}, 1, 1)
 			kit.Must(t, err)
 			if page.Total != 2_200 {
 				t.Errorf("%d deliveries have ended, want 2,200", page.Total)

@@ -8,39 +8,42 @@ import (
 	"time"
 
 	"quittance/client/api"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/events"
+	"quittance/internal/ledger/identity"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/queue"
 	"quittance/internal/secret"
-	"quittance/internal/store"
 	"quittance/internal/webhook"
 	"quittance/test/kit"
-	"quittance/test/storetest"
+	"quittance/test/ledgertest"
 )
 
 // company is a company with subscriptions.
 type company struct {
-	*storetest.Store
-	tenant *store.Tenant
+	*ledgertest.Store
+	tenant *base.Tenant
 }
 
-func newCompany(t testing.TB, s *storetest.Store, email string) *company {
+func newCompany(t testing.TB, s *ledgertest.Store, email string) *company {
 	t.Helper()
-	account, err := s.CreateAccount(t.Context(), "Palm", store.NewUser{Email: email})
+	account, err := identity.CreateAccount(t.Context(), s.DB, "Palm", identity.NewUser{Email: email})
 	kit.Must(t, err)
 	c := &company{Store: s}
 	c.tenant, err = s.Tenant(t.Context(), account.ID)
 	kit.Must(t, err)
-	added, err := s.AddConnection(t.Context(), account.ID, store.NewConnection{Kind: "http", Environment: "sandbox",
-		BaseURL: "https://p.example.com", Credential: secret.New("credential")})
+	added, err := invoices.AddConnection(t.Context(), s.DB, account.ID, invoices.NewConnection{Kind: "http",
+		Environment: "sandbox", BaseURL: "https://p.example.com", Credential: secret.New("credential")})
 	kit.Must(t, err)
-	_, err = s.ActivateConnection(t.Context(), added.ID)
+	_, err = invoices.ActivateConnection(t.Context(), s.DB, added.ID)
 	kit.Must(t, err)
 	return c
 }
 
-func (c *company) subscribe(t testing.TB, url string) store.ID {
+func (c *company) subscribe(t testing.TB, url string) base.ID {
 	t.Helper()
-	s, err := c.tenant.CreateSubscription(t.Context(),
-		store.NewSubscription{URL: url, Events: api.EventKinds[:], Secret: secret.New("whsec_x")})
+	s, err := events.CreateSubscription(t.Context(), c.tenant,
+		events.NewSubscription{URL: url, Events: api.EventKinds[:], Secret: secret.New("whsec_x")})
 	kit.Must(t, err)
 	return s.ID
 }
@@ -50,25 +53,25 @@ func (c *company) addEvents(t testing.TB, n int) {
 	t.Helper()
 	id, err := c.NewID()
 	kit.Must(t, err)
-	created, err := c.tenant.CreateInvoice(t.Context(), &api.Draft{InvoiceNumber: new(id.String())})
+	created, err := invoices.Create(t.Context(), c.tenant, &api.Draft{InvoiceNumber: new(id.String())})
 	kit.Must(t, err)
-	call, _, err := c.tenant.BeginSubmission(t.Context(), created.ID,
-		store.Intent{Environment: "sandbox", LeaseDuration: time.Hour,
-			Render: func(store.Source) ([]byte, api.Faults, error) { return []byte("{}"), nil, nil }})
+	call, _, err := invoices.BeginSubmission(t.Context(), c.tenant, created.ID,
+		invoices.Intent{Environment: "sandbox", LeaseDuration: time.Hour,
+			Render: func(invoices.Source) ([]byte, api.Faults, error) { return []byte("{}"), nil, nil }})
 	kit.Must(t, err)
 	kinds := make([]api.EventKind, n)
 	for i := range kinds {
 		kinds[i] = api.EventStatusChanged
 	}
-	_, err = call.Record(t.Context(), func(store.Submission, bool, time.Time) (store.Decision, error) {
-		return store.Decision{Evidence: &store.NewEvidence{Call: "status", HTTPStatus: 200, MediaType: "application/json",
-			Body: []byte("{}")}, Outcome: api.OutcomeUnknown, Events: kinds}, nil
+	_, err = call.Record(t.Context(), func(invoices.Submission, bool, time.Time) (invoices.Decision, error) {
+		return invoices.Decision{Evidence: &invoices.NewEvidence{Call: "status", HTTPStatus: 200,
+			MediaType: "application/json", Body: []byte("{}")}, Outcome: api.OutcomeUnknown, Events: kinds}, nil
 	})
 	kit.Must(t, err)
 }
 
 // deliver runs due deliveries until stop is called, which waits for the end.
-func deliver(t testing.TB, s *storetest.Store, sender *webhook.Sender, timeout time.Duration, options queue.Options,
+func deliver(t testing.TB, s *ledgertest.Store, sender *webhook.Sender, timeout time.Duration, options queue.Options,
 	observe func(webhook.Verdict)) (stop func()) {
 	t.Helper()
 	d := &webhook.Deliverer{DB: s.DB, Sender: sender, Backoff: webhook.DefaultBackoff(), Timeout: timeout,

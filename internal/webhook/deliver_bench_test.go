@@ -8,16 +8,16 @@ import (
 
 	"quittance/internal/queue"
 	"quittance/internal/webhook"
-	"quittance/test/storetest"
+	"quittance/test/ledgertest"
 )
 
 // BenchmarkDeliver delivers bursts of 4,000 events to one destination over HTTPS, with the receiver in the same
 // process. It measures from the scan for due work to the commit of each attempt.
 func BenchmarkDeliver(b *testing.B) {
 	const burst = 4000
-	for _, engine := range storetest.Engines() {
+	for _, engine := range ledgertest.Engines() {
 		b.Run(engine, func(b *testing.B) {
-			s := storetest.Open(b, engine)
+			s := ledgertest.Open(b, engine)
 			_, d := newServer(b, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
 			sender := newSender(b, webhook.Config{Policy: d.policy})
 			c := newCompany(b, s, "bench@example.com")

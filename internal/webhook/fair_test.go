@@ -11,7 +11,7 @@ import (
 	"quittance/internal/queue"
 	"quittance/internal/webhook"
 	"quittance/test/kit"
-	"quittance/test/storetest"
+	"quittance/test/ledgertest"
 )
 
 // forever is a time-out of an attempt that is longer than any test.
@@ -81,7 +81,7 @@ func (r *destination) eventually(t *testing.T, what string, holds func() bool) {
 }
 
 // options are those of the service.
-func options(s *storetest.Store) queue.Options {
+func options(s *ledgertest.Store) queue.Options {
 	return queue.Options{Workers: 1536, SlowWorkers: 512, MaxPerCompany: 128, MaxPerQueue: 64, MaxPerSlowQueue: 8,
 		SlowAfter: time.Second, PollInterval: time.Second, Now: s.Now, Log: s.Options.Log}
 }
@@ -91,10 +91,10 @@ func options(s *storetest.Store) queue.Options {
 // in the middle of a burst, and a third company still gets its events.
 func TestHangingDestinationsDelayNobodyElse(t *testing.T) {
 	t.Parallel()
-	for _, engine := range storetest.Engines() {
+	for _, engine := range ledgertest.Engines() {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
-			s, r := storetest.Open(t, engine), newDestination(t)
+			s, r := ledgertest.Open(t, engine), newDestination(t)
 			const companies, each = 40, 3
 			for n := range companies {
 				c := newCompany(t, s, fmt.Sprintf("hanging%d@example.com", n))

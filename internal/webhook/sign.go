@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"quittance/client/receiver"
-	"quittance/internal/store"
+	"quittance/internal/ledger/events"
 )
 
 // secretPrefix begins every signing secret, so that scanners for leaked secrets recognise it. It is part of the key.
@@ -25,7 +25,7 @@ func NewSecret(random io.Reader) (string, error) {
 
 // FormatTimestamp formats the time of an event for the timestamp header and occurred_at: RFC 3339 in UTC, truncated to
 // microseconds.
-func FormatTimestamp(t time.Time) string { return t.UTC().Format(store.TimestampLayout) }
+func FormatTimestamp(t time.Time) string { return t.UTC().Format(events.TimestampLayout) }
 
 // Signature returns the signature header of a delivery. It calls the function that the receiver library
 // verifies with, so that the two cannot differ.

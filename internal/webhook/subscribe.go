@@ -6,23 +6,24 @@ import (
 	"slices"
 
 	"quittance/client/api"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/events"
 	"quittance/internal/secret"
-	"quittance/internal/store"
 )
 
 // Subscribe creates a subscription with a new signing secret, which it returns and which is never shown again. The
 // caller has checked the form of the request. The error is [ErrUnsafeDestination] if the destination is not allowed,
-// and [store.ErrLimit] if the company has too many subscriptions.
-func (p Policy) Subscribe(ctx context.Context, tenant *store.Tenant, random io.Reader,
-	request api.SubscriptionRequest) (created store.Subscription, key string, err error) {
+// and [base.ErrLimit] if the company has too many subscriptions.
+func (p Policy) Subscribe(ctx context.Context, tenant *base.Tenant, random io.Reader,
+	request api.SubscriptionRequest) (created events.Subscription, key string, err error) {
 	destination, err := p.CheckDestination(*request.URL)
 	if err != nil {
-		return store.Subscription{}, "", err
+		return events.Subscription{}, "", err
 	}
 	if key, err = NewSecret(random); err != nil {
-		return store.Subscription{}, "", err
+		return events.Subscription{}, "", err
 	}
-	created, err = tenant.CreateSubscription(ctx, store.NewSubscription{URL: destination.String(),
+	created, err = events.CreateSubscription(ctx, tenant, events.NewSubscription{URL: destination.String(),
 		Events: eventKinds(request.Events), Description: request.Description, Secret: secret.New(key)})
 	return created, key, err
 }

@@ -2,6 +2,7 @@ package archtest_test
 
 import (
 	"os"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,8 +17,8 @@ const (
 // upward are the imports that still point to a higher layer. The list only gets shorter.
 var upward = map[string]string{"internal/view": "internal/submission"}
 
-// testLayers holds that a package of a layer imports nothing of a higher one. What is in no layer is beside the
-// product.
+// testLayers holds that a package of a layer, or one below it, imports nothing of a higher one. What is in no layer is
+// beside the product.
 func (m *module) testLayers(t *testing.T) {
 	layers := readLayers(t)
 	if len(layers) < 30 {
@@ -30,13 +31,13 @@ func (m *module) testLayers(t *testing.T) {
 	}
 	found := map[string]string{}
 	m.production(func(pkg string, f sourceFile) {
-		from, inLayer := layers[pkg]
+		from, inLayer := layerOf(layers, pkg)
 		if !inLayer {
 			return
 		}
 		for _, spec := range f.syntax.Imports {
 			name := relative(imported(spec))
-			if to, ok := layers[name]; !ok || to >= from {
+			if to, ok := layerOf(layers, name); !ok || to >= from {
 				continue
 			}
 			if found[pkg] = name; upward[pkg] != name {
@@ -49,6 +50,16 @@ func (m *module) testLayers(t *testing.T) {
 			t.Errorf("%s does not import %s any more: take it off the list", pkg, name)
 		}
 	}
+}
+
+// layerOf returns the layer of a package, which is that of the package above it if the table does not have it.
+func layerOf(layers map[string]int, pkg string) (layer int, ok bool) {
+	for ; pkg != "." && pkg != "internal"; pkg = path.Dir(pkg) {
+		if layer, ok = layers[pkg]; ok {
+			return layer, true
+		}
+	}
+	return 0, false
 }
 
 // beside are the directories of what is beside the product, each with the packages of the product that may import it.

@@ -122,7 +122,8 @@ func linesOfSource(t *testing.T) map[string]logLine {
 	return lines
 }
 
-// isLogCall reports whether a call is one of a method of a logger, which is a variable or field called log or Log.
+// isLogCall reports whether a call is one of a method of a logger: of a variable, a field or the result of a method
+// called log or Log.
 func isLogCall(call *ast.CallExpr) bool {
 	method, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok || len(call.Args) == 0 {
@@ -136,6 +137,9 @@ func isLogCall(call *ast.CallExpr) bool {
 		return strings.EqualFold(logger.Name, "log")
 	case *ast.SelectorExpr:
 		return strings.EqualFold(logger.Sel.Name, "log")
+	case *ast.CallExpr:
+		accessor, ok := logger.Fun.(*ast.SelectorExpr)
+		return ok && accessor.Sel.Name == "Log"
 	}
 	return false
 }

@@ -26,7 +26,7 @@ func (m *module) testProblems(t *testing.T) {
 			}
 			literal, ok := call.Args[0].(*ast.BasicLit)
 			if !ok {
-				if pkg != "internal/store" { // a quota has its name in that of the problem
+				if pkg != "internal/ledger/base" { // a quota has its name in that of the problem
 					t.Errorf("%s: the name of a problem is no literal", m.at(call))
 				}
 				return true

@@ -16,28 +16,31 @@ import (
 	_ "modernc.org/sqlite"             // the driver sqlite
 
 	"quittance/client/api"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
+	"quittance/internal/ledger/incoming"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/view"
 	"quittance/test/benchdb"
+	"quittance/test/ledgertest"
 	"quittance/test/pgtest"
-	"quittance/test/storetest"
 )
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
 
 // fixture is a store with two companies, and the same database through benchdb and without either.
 type fixture struct {
-	*storetest.Store
+	*ledgertest.Store
 	data     *benchdb.DB
 	raw      *sql.DB
-	accounts []store.Account
-	tenants  []*store.Tenant
+	accounts []base.Account
+	tenants  []*base.Tenant
 }
 
 func forEachEngine(t *testing.T, test func(t *testing.T, f *fixture)) {
 	t.Helper()
-	storetest.EachEngine(t, func(t *testing.T, engine string) {
-		f := &fixture{Store: storetest.Open(t, engine)}
+	ledgertest.EachEngine(t, func(t *testing.T, engine string) {
+		f := &fixture{Store: ledgertest.Open(t, engine)}
 		var err error
 		if f.data, err = benchdb.Open(f.Address); err != nil {
 			t.Fatal(err)
@@ -55,8 +58,8 @@ func forEachEngine(t *testing.T, test func(t *testing.T, f *fixture)) {
 			}
 		})
 		for _, name := range []string{"filled", "called"} {
-			account, err := f.CreateAccount(t.Context(), name,
-				store.NewUser{Email: name + "@example.com", Name: name, PasswordHash: "-"})
+			account, err := identity.CreateAccount(t.Context(), f.Store.DB, name,
+				identity.NewUser{Email: name + "@example.com", Name: name, PasswordHash: "-"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -130,7 +133,7 @@ func TestFillDrafts(t *testing.T) {
 			t.Errorf("progress %v", progress)
 		}
 		for n := range count {
-			if _, err := f.tenants[1].CreateInvoice(ctx, new(draft("Fill-"+strconv.Itoa(n+1)))); err != nil {
+			if _, err := invoices.Create(ctx, f.tenants[1], new(draft("Fill-"+strconv.Itoa(n+1)))); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -146,7 +149,7 @@ func TestFillDrafts(t *testing.T) {
 			case "invoice_summaries":
 				query = "select s.* from invoice_summaries s join invoices i on i.tenant_id = s.tenant_id and i.id = s.invoice_id where s.tenant_id = $1 order by i.position"
 			}
-			filled, called := f.rows(t, query, f.tenants[0].Key()), f.rows(t, query, f.tenants[1].Key())
+			filled, called := f.rows(t, query, f.tenants[0].ID()), f.rows(t, query, f.tenants[1].ID())
 			if len(filled) != len(called) {
 				t.Errorf("%s has %d rows, want %d", table, len(filled), len(called))
 				continue
@@ -172,7 +175,7 @@ func TestFillDrafts(t *testing.T) {
 // first tenant does not have, because copies of drafts leave none.
 func (f *fixture) withoutAudit(t *testing.T, storedBytes string) string {
 	t.Helper()
-	size := func(tenant *store.Tenant) (sum int) {
+	size := func(tenant *base.Tenant) (sum int) {
 		for _, row := range f.rows(t,
 			`select actor_kind, actor, means, source, request_id, act, subject_type, subject, reason, details from audit
 			where account_id = $1 and act = 'draft.create'`, tenant.Account()) {
@@ -210,14 +213,14 @@ func (f *fixture) tenantTables(t *testing.T) []string {
 func (f *fixture) checkDrafts(t *testing.T, count int) {
 	t.Helper()
 	ctx, tenant := t.Context(), f.tenants[0]
-	if _, err := tenant.CreateInvoice(ctx, new(draft("last"))); err != nil {
+	if _, err := invoices.Create(ctx, tenant, new(draft("last"))); err != nil {
 		t.Fatal(err)
 	}
 	page, err := view.Of(tenant).Invoices(ctx, view.InvoiceFilter{}, 1, count+1)
 	if err != nil || page.Total != count+1 || len(page.Entries) != count+1 {
 		t.Fatalf("%d invoices of %d, %v, want %d", len(page.Entries), page.Total, err, count+1)
 	}
-	seen := map[store.ID]bool{}
+	seen := map[base.ID]bool{}
 	for n, found := range page.Entries { // newest first
 		want := "last"
 		if n > 0 {
@@ -267,11 +270,11 @@ func TestFillDraftsErrors(t *testing.T) {
 			}
 		}
 		if _, err := f.raw.ExecContext(t.Context(), "update tenants set frozen_at = 1 where id = $1",
-			f.tenants[0].Key()); err != nil {
+			f.tenants[0].ID()); err != nil {
 			t.Fatal(err)
 		}
 		if err := f.data.FillDrafts(t.Context(), f.tenants[0], draft("unused"), "S-", 2, nil); !errors.Is(err,
-			store.ErrNotFound) {
+			base.ErrNotFound) {
 			t.Errorf("a frozen tenant: %v", err)
 		}
 	})
@@ -289,13 +292,13 @@ func TestSize(t *testing.T) {
 		if drafts.Bytes <= empty.Bytes || drafts.HistoryBytes != empty.HistoryBytes {
 			t.Errorf("after drafts %+v, before %+v", drafts, empty)
 		}
-		var documents []store.NewIncoming
+		var documents []incoming.NewIncoming
 		for n := range 200 {
-			documents = append(documents, store.NewIncoming{ProviderDocumentID: fmt.Sprint("document-", n),
+			documents = append(documents, incoming.NewIncoming{ProviderDocumentID: fmt.Sprint("document-", n),
 				MediaType: "application/xml",
 				Metadata:  []byte("{}"), Body: []byte("<Invoice/>"), Retained: true})
 		}
-		if err := f.tenants[0].SeedIncoming(ctx, documents); err != nil {
+		if err := incoming.Seed(ctx, f.tenants[0], documents); err != nil {
 			t.Fatal(err)
 		}
 		if events := f.size(ctx, t); events.HistoryBytes <= drafts.HistoryBytes {
@@ -317,12 +320,12 @@ func (f *fixture) size(ctx context.Context, t *testing.T) benchdb.Size {
 func TestServer(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, f *fixture) {
 		pid, err := f.data.ServerPID(t.Context())
-		if err != nil || (pid != 0) != (f.Engine() == storetest.Postgres) {
+		if err != nil || (pid != 0) != (f.Engine() == ledgertest.Postgres) {
 			t.Errorf("server process %d on %s, %v", pid, f.Engine(), err)
 		}
 		// The cluster of the tests does not flush to disk: see pgtest.StartShared.
 		durable, err := f.data.Durable(t.Context())
-		if err != nil || !durable && f.Engine() == storetest.SQLite {
+		if err != nil || !durable && f.Engine() == ledgertest.SQLite {
 			t.Errorf("durable %v, %v", durable, err)
 		}
 	})

@@ -12,7 +12,8 @@ import (
 	"strings"
 
 	"quittance/client/api"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/invoices"
 )
 
 // batch is the largest number of drafts that are copied in one transaction.
@@ -25,14 +26,14 @@ var errPrefix = errors.New(
 // FillDrafts gives a tenant count drafts, at least 1, which differ only in their numbers: prefix followed by 1, 2 and
 // so on. The store creates the first one; the others are copies of its rows, because creating them one by one would
 // take hours. The copies leave no entries in the audit log. filled is called with the number of drafts after each
-// transaction; it may be nil. [store.ErrNotFound] means that the tenant is frozen.
-func (db *DB) FillDrafts(ctx context.Context, tenant *store.Tenant, draft api.Draft, prefix string, count int,
+// transaction; it may be nil. [base.ErrNotFound] means that the tenant is frozen.
+func (db *DB) FillDrafts(ctx context.Context, tenant *base.Tenant, draft api.Draft, prefix string, count int,
 	filled func(total int)) error {
 	if quoted, err := json.Marshal(prefix); err != nil || string(quoted) != `"`+prefix+`"` {
 		return errPrefix
 	}
 	draft.InvoiceNumber = new(prefix + "1")
-	original, err := tenant.CreateInvoice(ctx, &draft)
+	original, err := invoices.Create(ctx, tenant, &draft)
 	if err != nil {
 		return err
 	}
@@ -44,7 +45,7 @@ func (db *DB) FillDrafts(ctx context.Context, tenant *store.Tenant, draft api.Dr
 			return nil
 		}
 		next := min(batch, count-done)
-		if err := db.copyDraft(ctx, tenant.Key(), original.ID, prefix, done, next); err != nil {
+		if err := db.copyDraft(ctx, tenant.ID(), original.ID, prefix, done, next); err != nil {
 			return fmt.Errorf("fill drafts: %w", err)
 		}
 		done += next
@@ -52,7 +53,7 @@ func (db *DB) FillDrafts(ctx context.Context, tenant *store.Tenant, draft api.Dr
 }
 
 // copyDraft copies the draft whose number is prefix and 1. done is how many drafts there are with that prefix.
-func (db *DB) copyDraft(ctx context.Context, tenant, original store.ID, prefix string, done, count int) (err error) {
+func (db *DB) copyDraft(ctx context.Context, tenant, original base.ID, prefix string, done, count int) (err error) {
 	tx, err := db.sql.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -67,7 +68,7 @@ func (db *DB) copyDraft(ctx context.Context, tenant, original store.ID, prefix s
 		`update tenants set invoices = invoices + $2, drafts = drafts + $2 where id = $1 and frozen_at is null returning invoices`,
 		tenant, count).Scan(&last)
 	if errors.Is(err, sql.ErrNoRows) {
-		return store.ErrNotFound
+		return base.ErrNotFound
 	}
 	if err != nil {
 		return err
@@ -106,7 +107,7 @@ func (db *DB) copyDraft(ctx context.Context, tenant, original store.ID, prefix s
 }
 
 // countCopies adds copies of a draft to the counter of the draft.
-func countCopies(ctx context.Context, tx *sql.Tx, tenant, original store.ID, count int) error {
+func countCopies(ctx context.Context, tx *sql.Tx, tenant, original base.ID, count int) error {
 	var counted string // the period, the amount in millionths and the currency
 	if err := tx.QueryRowContext(ctx, `select counted from invoices where tenant_id = $1 and id = $2`, tenant,
 		original).Scan(&counted); err != nil {

@@ -29,7 +29,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/test/kit"
-	"quittance/test/storetest"
+	"quittance/test/ledgertest"
 )
 
 // abused is a server with a customer whose calls must continue to work while strangers misbehave.
@@ -257,9 +257,9 @@ var holdRatios = flag.Bool("ratios", false,
 // anyEngine returns the engine of a test of what the database has no part in: one, but all with the flag -ratios.
 func anyEngine() []string {
 	if *holdRatios {
-		return storetest.Engines()
+		return ledgertest.Engines()
 	}
-	return storetest.Engines()[:1]
+	return ledgertest.Engines()[:1]
 }
 
 // slowdown is the maximum ratio of the latencies of calls with and without an attack, in the median of the rounds.

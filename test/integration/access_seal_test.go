@@ -8,7 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
 	"quittance/test/kit"
 )
 
@@ -24,8 +25,8 @@ func TestAccessIsAccepted(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	a.run("", "migrate", "--create")
-	a.asServer(func(ctx context.Context, db *store.DB) error {
-		_, err := db.CreateAccount(ctx, "Palm", store.NewUser{Email: "owner@palm.example", PasswordHash: "$"})
+	a.asServer(func(ctx context.Context, db *base.DB) error {
+		_, err := identity.CreateAccount(ctx, db, "Palm", identity.NewUser{Email: "owner@palm.example", PasswordHash: "$"})
 		return err
 	})
 	a.run("", "evidence", "verify")

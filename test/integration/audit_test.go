@@ -17,8 +17,11 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/access"
+	"quittance/internal/ledger"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/secret"
-	"quittance/internal/store"
 	"quittance/test/audittest"
 )
 
@@ -41,15 +44,15 @@ type administrator struct {
 	t       *testing.T
 	dir, at string
 	seen    int
-	reader  *store.DB // see recorded
+	reader  *base.DB // see recorded
 }
 
 // recorded returns the audit log. It reads the database itself, because a command would take longer to start than to
 // list.
-func (a *administrator) recorded() []store.AuditEntry {
+func (a *administrator) recorded() []base.AuditEntry {
 	a.t.Helper()
 	if a.reader == nil {
-		opened, err := store.OpenUnmigrated(a.t.Context(), a.at, store.Options{})
+		opened, err := base.OpenUnmigrated(a.t.Context(), a.at, base.Options{})
 		if err != nil {
 			a.t.Fatal(err)
 		}
@@ -60,7 +63,7 @@ func (a *administrator) recorded() []store.AuditEntry {
 		})
 		a.reader = opened
 	}
-	entries, err := a.reader.Audit(a.t.Context(), store.AuditFilter{Limit: 1000})
+	entries, err := a.reader.Audit(a.t.Context(), base.AuditFilter{Limit: 1000})
 	if err != nil {
 		a.t.Fatal(err)
 	}
@@ -88,7 +91,7 @@ func (a *administrator) does(act, stdin string, args ...string) (out []byte) {
 	out = a.run(stdin, append(args, "--actor", "ada@desk")...)
 	entries, found := a.recorded(), 0
 	for _, entry := range entries {
-		if entry.Act == act && entry.Name == "ada@desk" && entry.Means == store.MeansCommandLine {
+		if entry.Act == act && entry.Name == "ada@desk" && entry.Means == base.MeansCommandLine {
 			found++
 		}
 	}
@@ -116,13 +119,13 @@ func (a *administrator) value(out []byte, name string) string {
 }
 
 // asServer does something in the database, as a server would.
-func (a *administrator) asServer(do func(ctx context.Context, db *store.DB) error) {
+func (a *administrator) asServer(do func(ctx context.Context, db *base.DB) error) {
 	a.t.Helper()
 	keys, err := secret.ReadKeyFile(filepath.Join(a.dir, "key.json"))
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	db, err := store.Open(a.t.Context(), a.at, store.Options{Keys: keys})
+	db, err := ledger.Open(a.t.Context(), a.at, base.Options{Keys: keys})
 	if err != nil {
 		a.t.Fatal(err)
 	}
@@ -134,23 +137,23 @@ func (a *administrator) asServer(do func(ctx context.Context, db *store.DB) erro
 // serveOnce records an environment.
 func (a *administrator) serveOnce() {
 	a.t.Helper()
-	a.asServer(func(ctx context.Context, db *store.DB) error { return db.RecordEnvironment(ctx, "sandbox") })
+	a.asServer(func(ctx context.Context, db *base.DB) error { return invoices.RecordEnvironment(ctx, db, "sandbox") })
 }
 
 // signOn logs a user in by single sign-on.
 func (a *administrator) signOn(email string) {
 	a.t.Helper()
-	a.asServer(func(ctx context.Context, db *store.DB) error {
+	a.asServer(func(ctx context.Context, db *base.DB) error {
 		user, err := db.UserByEmail(ctx, email)
 		if err != nil {
 			return err
 		}
-		if err := db.StoreSignOnChoice(ctx, [32]byte{2},
-			store.SignOn{Issuer: "https://login.example", Subject: "1", Email: email}); err != nil {
+		if err := identity.StoreSignOnChoice(ctx, db, [32]byte{2},
+			identity.SignOn{Issuer: "https://login.example", Subject: "1", Email: email}); err != nil {
 			return err
 		}
-		_, _, err = db.CompleteSignOnChoice(ctx, [32]byte{2}, user.Account,
-			store.NewToken{Digest: [32]byte{1}, ExpiresAt: time.Now().Add(time.Hour)})
+		_, _, err = identity.CompleteSignOnChoice(ctx, db, [32]byte{2}, user.Account,
+			identity.NewToken{Digest: [32]byte{1}, ExpiresAt: time.Now().Add(time.Hour)})
 		return err
 	})
 }
@@ -158,19 +161,19 @@ func (a *administrator) signOn(email string) {
 // sendsMail makes the installation one that sends e-mails.
 func (a *administrator) sendsMail() {
 	a.t.Helper()
-	a.asServer(func(ctx context.Context, db *store.DB) error { return db.RecordMailer(ctx, true) })
+	a.asServer(func(ctx context.Context, db *base.DB) error { return identity.RecordMailer(ctx, db, true) })
 }
 
 // enroll gives a user a second factor.
 func (a *administrator) enroll(email string) {
 	a.t.Helper()
-	a.asServer(func(ctx context.Context, db *store.DB) error {
+	a.asServer(func(ctx context.Context, db *base.DB) error {
 		user, err := db.UserByEmail(ctx, email)
 		if err != nil {
 			return err
 		}
 		digest, shared := [32]byte{7}, secret.New("GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ")
-		if _, err := db.CreateToken(ctx, user, store.NewToken{Digest: digest,
+		if _, err := identity.CreateToken(ctx, db, user, identity.NewToken{Digest: digest,
 			ExpiresAt: time.Now().Add(time.Hour)}); err != nil {
 			return err
 		}
@@ -178,10 +181,10 @@ func (a *administrator) enroll(email string) {
 		if err != nil {
 			return err
 		}
-		if err := session.Tenant.BeginTOTP(ctx, session, shared); err != nil {
+		if err := identity.BeginTOTP(ctx, session.Tenant, session, shared); err != nil {
 			return err
 		}
-		return session.Tenant.ConfirmTOTP(ctx, session, shared, 1, nil, nil)
+		return identity.ConfirmTOTP(ctx, session.Tenant, session, shared, 1, nil, nil)
 	})
 	a.seen += 2 // the login and the enrollment
 }
@@ -189,13 +192,13 @@ func (a *administrator) enroll(email string) {
 // makeKey creates an API key on behalf of a user who may do so, as a server would.
 func (a *administrator) makeKey(email string) {
 	a.t.Helper()
-	a.asServer(func(ctx context.Context, db *store.DB) error {
+	a.asServer(func(ctx context.Context, db *base.DB) error {
 		user, err := db.UserByEmail(ctx, email)
 		if err != nil {
 			return err
 		}
 		digest := secret.Digest(secret.New("session of " + email + strconv.Itoa(a.seen)))
-		if _, err := db.CreateToken(ctx, user, store.NewToken{Digest: digest,
+		if _, err := identity.CreateToken(ctx, db, user, identity.NewToken{Digest: digest,
 			ExpiresAt: time.Now().Add(time.Hour)}); err != nil {
 			return err
 		}
@@ -207,7 +210,7 @@ func (a *administrator) makeKey(email string) {
 		if err != nil {
 			return err
 		}
-		_, err = session.Tenant.CreateAPIKey(ctx, store.NewAPIKey{Key: key, Name: "ERP",
+		_, err = identity.CreateAPIKey(ctx, session.Tenant, identity.NewAPIKey{Key: key, Name: "ERP",
 			Scopes: []access.Scope{access.ScopeRead}, Creator: session})
 		return err
 	})
@@ -215,7 +218,7 @@ func (a *administrator) makeKey(email string) {
 }
 
 // unknownSubmission creates a submission with an unknown outcome, as a server would, and returns it.
-func (a *administrator) unknownSubmission(account string) store.Submission {
+func (a *administrator) unknownSubmission(account string) invoices.Submission {
 	a.t.Helper()
 	ctx := a.t.Context()
 	check := func(err error) {
@@ -226,24 +229,24 @@ func (a *administrator) unknownSubmission(account string) store.Submission {
 	}
 	keys, err := secret.ReadKeyFile(filepath.Join(a.dir, "key.json"))
 	check(err)
-	db, err := store.Open(ctx, a.at, store.Options{Keys: keys})
+	db, err := ledger.Open(ctx, a.at, base.Options{Keys: keys})
 	check(err)
 	defer func() { check(db.Close()) }()
-	id, err := store.ParseID(account)
+	id, err := base.ParseID(account)
 	check(err)
 	tenant, err := db.Tenant(ctx, id)
 	check(err)
-	invoice, err := tenant.CreateInvoice(ctx, &api.Draft{InvoiceNumber: new("INV-1")})
+	invoice, err := invoices.Create(ctx, tenant, &api.Draft{InvoiceNumber: new("INV-1")})
 	check(err)
-	call, _, err := tenant.BeginSubmission(ctx, invoice.ID,
-		store.Intent{Environment: "sandbox", LeaseDuration: time.Hour,
-			Render: func(store.Source) ([]byte, api.Faults, error) {
+	call, _, err := invoices.BeginSubmission(ctx, tenant, invoice.ID,
+		invoices.Intent{Environment: "sandbox", LeaseDuration: time.Hour,
+			Render: func(invoices.Source) ([]byte, api.Faults, error) {
 				return []byte(`{"invoice":{"invoice_number":"INV-1"}}`), nil, nil
 			}})
 	check(err)
 	recorded, err := call.Record(context.WithoutCancel(ctx),
-		func(store.Submission, bool, time.Time) (store.Decision, error) {
-			return store.Decision{Outcome: api.OutcomeUnknown}, nil
+		func(invoices.Submission, bool, time.Time) (invoices.Decision, error) {
+			return invoices.Decision{Outcome: api.OutcomeUnknown}, nil
 		})
 	check(err)
 	return recorded

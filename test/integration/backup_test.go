@@ -19,15 +19,15 @@ import (
 
 	"quittance/client/api"
 	"quittance/test/kit"
+	"quittance/test/ledgertest"
 	"quittance/test/pgtest"
 	"quittance/test/s3test"
-	"quittance/test/storetest"
 )
 
 // newDatabase returns the address of an empty database, or of a file that does not exist.
 func newDatabase(t *testing.T, engine string) string {
 	t.Helper()
-	if engine == storetest.Postgres {
+	if engine == ledgertest.Postgres {
 		return pgtest.URL(t)
 	}
 	return "sqlite:" + filepath.Join(t.TempDir(), "quittance.db")
@@ -67,7 +67,7 @@ func TestBackupUnderLoad(t *testing.T) {
 		t.Skip("takes long")
 	}
 	t.Parallel()
-	for _, engine := range storetest.Engines() {
+	for _, engine := range ledgertest.Engines() {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			bucket := s3test.Start(t)
@@ -181,7 +181,7 @@ func (f *fleet) store(t *testing.T, args ...string) (record map[string]any) {
 // database, and a second restore completes it.
 func TestKilledRestore(t *testing.T) {
 	t.Parallel()
-	for _, engine := range storetest.Engines() {
+	for _, engine := range ledgertest.Engines() {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			bucket := s3test.Start(t)

@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"quittance/client/api"
-	"quittance/internal/store"
+	"quittance/internal/ledger/events"
 	"quittance/sandbox/fakeprovider"
 )
 
@@ -18,7 +18,7 @@ import (
 type books struct {
 	invoices  []api.Invoice
 	credits   []api.CreditNoteSummary
-	events    []store.Event
+	events    []events.Event
 	ledger    []fakeprovider.LedgerDocument
 	callbacks []fakeprovider.Callback
 }
@@ -82,7 +82,7 @@ func (b books) taken() map[string]fakeprovider.Callback {
 }
 
 // allDelivered returns an error for an event that has not arrived. expected selects the events that must arrive.
-func (b books) allDelivered(expected func(store.Event) bool) error {
+func (b books) allDelivered(expected func(events.Event) bool) error {
 	taken := b.taken()
 	for _, event := range b.events {
 		if _, ok := taken[event.ID.String()]; !ok && expected(event) {
@@ -123,7 +123,7 @@ func (b books) checkLedger() error {
 // bytes.
 func (b books) checkCallbacks(secret string) error {
 	var errs []error
-	events, first := map[string]store.Event{}, map[string]fakeprovider.Callback{}
+	events, first := map[string]events.Event{}, map[string]fakeprovider.Callback{}
 	for _, event := range b.events {
 		events[event.ID.String()] = event
 	}

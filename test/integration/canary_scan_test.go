@@ -20,7 +20,7 @@ import (
 
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"; that of SQLite comes with the store
 
-	"quittance/test/storetest"
+	"quittance/test/ledgertest"
 )
 
 // needle is one encoding of one canary.
@@ -143,11 +143,11 @@ func unquoted(text string) string { return text[1 : len(text)-1] }
 func (s *canaryStory) database() {
 	driver, address, tables := "sqlite", strings.TrimPrefix(s.address, "sqlite:"),
 		`select name from sqlite_master where type = 'table'`
-	if s.engine == storetest.Postgres {
+	if s.engine == ledgertest.Postgres {
 		driver, address, tables = "pgx", s.address,
 			`select table_name from information_schema.tables where table_schema = 'public'`
 	}
-	if s.engine == storetest.SQLite {
+	if s.engine == ledgertest.SQLite {
 		s.scanFiles(s.t, "file", filepath.Dir(address)) // before anything opens it again
 	}
 	db, err := sql.Open(driver, address)
@@ -158,7 +158,7 @@ func (s *canaryStory) database() {
 	for _, table := range s.column(db, tables) {
 		s.rows(db, table)
 	}
-	if s.engine == storetest.Postgres {
+	if s.engine == ledgertest.Postgres {
 		if _, err := db.ExecContext(s.t.Context(), "checkpoint"); err != nil {
 			s.t.Fatal(err)
 		}

@@ -18,8 +18,8 @@ import (
 	"testing"
 
 	"quittance/test/kit"
+	"quittance/test/ledgertest"
 	"quittance/test/mailtest"
-	"quittance/test/storetest"
 	"quittance/test/tracingtest"
 )
 
@@ -32,7 +32,7 @@ func TestSecretsAppearNowhere(t *testing.T) {
 		t.Skip("takes long")
 	}
 	t.Parallel()
-	for _, engine := range storetest.Engines() {
+	for _, engine := range ledgertest.Engines() {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			s := newCanaryStory(t, engine)
@@ -110,7 +110,7 @@ func newCanaryStory(t *testing.T, engine string) *canaryStory {
 		}
 	}
 	s.address = "sqlite:" + filepath.Join(dir, "data", "quittance.db")
-	if engine == storetest.Postgres {
+	if engine == ledgertest.Postgres {
 		// The database server keeps its whole write-ahead log for the scan. It trusts its own machine, so any password will
 		// do.
 		_, address := ownCluster(t, "wal_keep_size=4GB")
@@ -217,7 +217,7 @@ func (s *canaryStory) accounts() {
 	s.add("password of the second", s.field(second, "/password"))
 	reset := s.must("account", "user", "reset-password", s.account, "--email", "second@canary.example", "--json")
 	s.add("new password of the second", s.field(reset, "/password"))
-	if s.engine != storetest.Postgres {
+	if s.engine != ledgertest.Postgres {
 		return
 	}
 	// These addresses belong to databases that cannot be reached or read: the errors must not quote a password.
@@ -411,7 +411,7 @@ func (s *canaryStory) want(status int, method, path, body string, header map[str
 // judge checks that the marker was found everywhere and the canaries nowhere.
 func (s *canaryStory) judge() {
 	kinds := []string{"file", "row", "page", "output", "log", "mail"}
-	if s.engine == storetest.Postgres {
+	if s.engine == ledgertest.Postgres {
 		kinds = append(kinds, "wal")
 	}
 	for _, kind := range kinds {

@@ -17,10 +17,11 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/events"
 	"quittance/sandbox"
 	"quittance/test/kit"
-	"quittance/test/storetest"
+	"quittance/test/ledgertest"
 )
 
 // envKills is the environment variable for the number of random kills on each engine.
@@ -64,14 +65,14 @@ func (p *promises) drafts() int {
 func TestKilledAtAnyMoment(t *testing.T) {
 	t.Parallel()
 	kills := numberOfKills(t)
-	for _, engine := range storetest.Engines() {
+	for _, engine := range ledgertest.Engines() {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			seed := rand.Uint64()
 			t.Logf("the times of the crashes come from seed %d", seed)
 			random := rand.New(rand.NewPCG(seed, 0))
-			c := map[string]func(*testing.T, *rand.Rand) *crashing{storetest.SQLite: crashSandbox,
-				storetest.Postgres: crashReplicas}[engine](t, random)
+			c := map[string]func(*testing.T, *rand.Rand) *crashing{ledgertest.SQLite: crashSandbox,
+				ledgertest.Postgres: crashReplicas}[engine](t, random)
 			c.begin(t)
 			c.live(t, random, kills)
 			c.settle(t, kills)
@@ -162,7 +163,7 @@ type replica struct {
 // crashReplicas is two servers on PostgreSQL, of which one is killed at a time.
 func crashReplicas(t *testing.T, random *rand.Rand) *crashing {
 	c := newCrashing(t)
-	s := newSite(t, newOriginal(t, product, storetest.Postgres), nil, victim{})
+	s := newSite(t, newOriginal(t, product, ledgertest.Postgres), nil, victim{})
 	c.address, c.keyFile, c.account = s.address, s.keyFile, s.original.account
 	c.email, c.password, c.providerURL, c.credential = s.original.email, s.original.password, s.providerURL, siteCredential
 	c.receiver, c.hooks = s.receiver, s.hooks
@@ -300,7 +301,7 @@ func resent(invoice api.Invoice) bool {
 }
 
 // aboutSubmission distinguishes the events of the load from those of the synthetic data in a new sandbox.
-func aboutSubmission(event store.Event) bool {
+func aboutSubmission(event events.Event) bool {
 	return event.Kind != api.EventIncomingReceived && event.Kind != api.EventIncomingRevised
 }
 
@@ -340,7 +341,7 @@ func (c *crashing) settle(t *testing.T, kills int) {
 }
 
 // read collects what all parties know.
-func (c *crashing) read(t *testing.T, tenant *store.Tenant) (err error) {
+func (c *crashing) read(t *testing.T, tenant *base.Tenant) (err error) {
 	get := func(path string) ([]byte, error) {
 		got, err := c.caller.call(http.MethodGet, c.base()+path, c.token, "")
 		return got.body, err
@@ -348,7 +349,7 @@ func (c *crashing) read(t *testing.T, tenant *store.Tenant) (err error) {
 	if c.books.invoices, err = readAll[api.Invoice](get, atInvoices); err != nil {
 		return err
 	}
-	if c.books.events, err = storetest.Events(t.Context(), tenant, 0, 1_000_000); err != nil {
+	if c.books.events, err = ledgertest.Events(t.Context(), tenant, 0, 1_000_000); err != nil {
 		return err
 	}
 	if c.books.ledger, err = readLedger(c.caller, c.providerURL, c.credential); err != nil {

@@ -8,19 +8,20 @@ import (
 	"testing"
 	"time"
 
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
+	"quittance/test/ledgertest"
 	"quittance/test/pgtest"
-	"quittance/test/storetest"
 )
 
 // TestVerificationIsRecorded checks that evidence verify records when it has verified the database and how many faults
 // it has found, and that it verifies a database that can only be read, of which it records nothing.
 func TestVerificationIsRecorded(t *testing.T) {
-	for _, engine := range storetest.Engines() {
+	for _, engine := range ledgertest.Engines() {
 		t.Run(engine, func(t *testing.T) {
 			dir := t.TempDir()
 			a := &administrator{t: t, dir: dir, at: "sqlite:" + filepath.Join(dir, "q.db")}
-			if engine == storetest.Postgres {
+			if engine == ledgertest.Postgres {
 				a.at = pgtest.URL(t)
 			}
 			generate := exec.CommandContext(t.Context(), built(t, commandProduct), "key", "generate", "--out", "key.json")
@@ -29,21 +30,21 @@ func TestVerificationIsRecorded(t *testing.T) {
 				t.Fatalf("%v: %s", err, out)
 			}
 			a.run("", "migrate", "--create")
-			last := func() (store.Verification, error) {
-				db, err := store.OpenUnmigrated(t.Context(), a.at, store.Options{})
+			last := func() (identity.Verification, error) {
+				db, err := base.OpenUnmigrated(t.Context(), a.at, base.Options{})
 				if err != nil {
 					t.Fatal(err)
 				}
 				defer db.Close()
-				return db.LastVerification(t.Context())
+				return identity.LastVerification(t.Context(), db)
 			}
-			if engine == storetest.Postgres {
+			if engine == ledgertest.Postgres {
 				readOnly := *a
 				readOnly.at += map[bool]string{false: "?", true: "&"}[strings.Contains(a.at, "?")] +
 					"default_transaction_read_only=on"
 				readOnly.run("", "evidence", "verify")
 			}
-			if found, err := last(); !errors.Is(err, store.ErrNotFound) {
+			if found, err := last(); !errors.Is(err, base.ErrNotFound) {
 				t.Errorf("before the first verification: %+v, %v", found, err)
 			}
 			before := time.Now().Add(-time.Minute)

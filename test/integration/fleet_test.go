@@ -21,11 +21,11 @@ import (
 	"time"
 
 	"quittance/client/api"
+	"quittance/internal/ledger/base"
 	"quittance/internal/secret"
-	"quittance/internal/store"
 	"quittance/sandbox/fakeprovider"
 	"quittance/test/kit"
-	"quittance/test/storetest"
+	"quittance/test/ledgertest"
 )
 
 // fleetCredential is the credential that the servers present to the provider.
@@ -50,7 +50,7 @@ type fleet struct {
 	token    string
 	password string
 	account  string
-	tenant   *store.Tenant // see openTenant
+	tenant   *base.Tenant // see openTenant
 	// transport is how the clients of [startLoad] reach the servers.
 	transport *http.Transport
 }
@@ -239,7 +239,7 @@ func (f *fleet) unsettled(base string, events, repeats *int) error {
 			break
 		}
 	}
-	recorded, err := storetest.Events(context.Background(), f.tenant, 0, 1_000_000)
+	recorded, err := ledgertest.Events(context.Background(), f.tenant, 0, 1_000_000)
 	if err != nil {
 		return err
 	}

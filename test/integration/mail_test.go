@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"quittance/test/kit"
+	"quittance/test/ledgertest"
 	"quittance/test/mailtest"
-	"quittance/test/storetest"
 )
 
 // TestMailSurvivesKill checks on each engine that the e-mail of an invitation that an administrator makes is sent by a
@@ -26,10 +26,10 @@ func TestMailSurvivesKill(t *testing.T) {
 	}
 	t.Parallel()
 	program := built(t, checkpointProduct)
-	for _, engine := range storetest.Engines() {
+	for _, engine := range ledgertest.Engines() {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
-			relay, dir, database := mailtest.Start(t, false), t.TempDir(), storetest.Database(t, engine)
+			relay, dir, database := mailtest.Start(t, false), t.TempDir(), ledgertest.Database(t, engine)
 			smtp := []string{"--smtp-url", relay.URL, "--smtp-password-file", relay.PasswordFile, "--smtp-ca", relay.CAFile,
 				"--smtp-from", "Quittance <invoices@example.com>"}
 			run := func(args ...string) string {

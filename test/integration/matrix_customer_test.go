@@ -10,9 +10,10 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/events"
 	"quittance/test/kit"
-	"quittance/test/storetest"
+	"quittance/test/ledgertest"
 )
 
 const (
@@ -293,7 +294,7 @@ func (c *customer) logout(t *testing.T) {
 }
 
 // books collects what all parties know.
-func (c *customer) books(t *testing.T, tenant *store.Tenant) (b books) {
+func (c *customer) books(t *testing.T, tenant *base.Tenant) (b books) {
 	t.Helper()
 	get := func(path string) ([]byte, error) {
 		return c.do(t, http.MethodGet, path, "", "", http.StatusOK).body, nil
@@ -305,7 +306,7 @@ func (c *customer) books(t *testing.T, tenant *store.Tenant) (b books) {
 	if b.credits, err = readAll[api.CreditNoteSummary](get, atCreditNotes); err != nil {
 		t.Fatal(err)
 	}
-	if b.events, err = storetest.Events(t.Context(), tenant, 0, 100_000); err != nil {
+	if b.events, err = ledgertest.Events(t.Context(), tenant, 0, 100_000); err != nil {
 		t.Fatal(err)
 	}
 	if b.ledger, err = readLedger(c.caller, c.providerURL, siteCredential); err != nil {
@@ -324,7 +325,7 @@ func (c *customer) settle(t *testing.T) (b books) {
 		if err := b.allComplete(func(api.Invoice) bool { return false }); err != nil {
 			return err
 		}
-		return b.allDelivered(func(store.Event) bool { return c.hook != "" })
+		return b.allDelivered(func(events.Event) bool { return c.hook != "" })
 	})
 	return b
 }
@@ -414,7 +415,7 @@ func (c *customer) auditSubscriptions(t *testing.T) {
 }
 
 // auditIncoming checks that every purchase document is retained once, with each of its revisions, and reported once.
-func (c *customer) auditIncoming(t *testing.T, events []store.Event) {
+func (c *customer) auditIncoming(t *testing.T, events []events.Event) {
 	t.Helper()
 	get := func(path string) ([]byte, error) {
 		return c.do(t, http.MethodGet, path, "", "", http.StatusOK).body, nil

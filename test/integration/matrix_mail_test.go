@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"quittance/client/api"
-	"quittance/internal/store"
+	"quittance/internal/ledger/identity"
 	"quittance/test/kit"
 	"quittance/test/mailtest"
 )
@@ -167,14 +167,14 @@ func (b *mailbox) chooseNotices(t *testing.T) {
 	t.Helper()
 	owner := &console{customer: b.customer, cookies: map[string]string{}}
 	owner.visit(t, http.MethodPost, "/login", url.Values{"email": {b.email}, "password": {b.password}})
-	kinds := []string{string(store.NoticeRejection), string(store.NoticeDeactivated)}
+	kinds := []string{string(identity.NoticeRejection), string(identity.NoticeDeactivated)}
 	if got := owner.visit(t, http.MethodPost, "/account/notices", url.Values{"language": {"en"},
 		"notice": kinds}); got.status != http.StatusSeeOther {
 		t.Fatalf("choice of notices: status %d: %s", got.status, got.body)
 	}
 	var off string
 	if err := b.raw.QueryRowContext(t.Context(), `select notices_off from mail_settings`).Scan(&off); err != nil ||
-		off != string(store.NoticeFailing) {
+		off != string(identity.NoticeFailing) {
 		t.Errorf("the notices that are off are %q: %v", off, err)
 	}
 }

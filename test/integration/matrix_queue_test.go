@@ -10,8 +10,8 @@ import (
 	"quittance/client/api"
 	"quittance/internal/document"
 	"quittance/test/kit"
+	"quittance/test/ledgertest"
 	"quittance/test/providertest"
-	"quittance/test/storetest"
 )
 
 // queue covers a provider that reports by a queue of events: two about an invoice, one that announces a document, and
@@ -84,7 +84,7 @@ func (c *customer) auditQueue(t *testing.T, provider *providertest.Storecove, id
 	if total := valueAt(t, c.do(t, http.MethodGet, atIncoming, "", "", http.StatusOK), "/pagination/total"); total != "1" {
 		t.Errorf("%s incoming e-invoices", total)
 	}
-	events, err := storetest.Events(t.Context(), openTenant(t, c.address, c.keyFile, c.account), 0, 100)
+	events, err := ledgertest.Events(t.Context(), openTenant(t, c.address, c.keyFile, c.account), 0, 100)
 	if err != nil {
 		t.Fatal(err)
 	}

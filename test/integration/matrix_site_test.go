@@ -20,12 +20,14 @@ import (
 	"testing"
 	"time"
 
+	"quittance/internal/ledger"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/secret"
-	"quittance/internal/store"
 	"quittance/sandbox/fakeprovider"
 	"quittance/test/kit"
+	"quittance/test/ledgertest"
 	"quittance/test/pgtest"
-	"quittance/test/storetest"
 )
 
 const (
@@ -78,7 +80,7 @@ type site struct {
 func newOriginal(t *testing.T, program, engine string) original {
 	o := original{program: program, engine: engine, dir: t.TempDir()}
 	o.address = "sqlite:" + filepath.Join(o.dir, "quittance.db")
-	if engine == storetest.Postgres {
+	if engine == ledgertest.Postgres {
 		o.address = pgtest.URL(t)
 	}
 	s := &site{original: o, keyFile: filepath.Join(o.dir, "key.json")}
@@ -109,7 +111,7 @@ func newSite(t *testing.T, o original, flags []string, victims ...victim) *site 
 	s.dir = t.TempDir()
 	copyFiles(t, s.dir, o.dir)
 	s.keyFile = filepath.Join(s.dir, "key.json")
-	if o.engine == storetest.Postgres {
+	if o.engine == ledgertest.Postgres {
 		s.connect(t, pgtest.Copy(t, o.address))
 	} else {
 		s.connect(t, "sqlite:"+filepath.Join(s.dir, "quittance.db"))
@@ -149,29 +151,29 @@ func (s *site) reach(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, err := store.Open(t.Context(), s.address, store.Options{Keys: keys})
+	db, err := ledger.Open(t.Context(), s.address, base.Options{Keys: keys})
 	if err != nil {
 		t.Fatal(err)
 	}
-	id, err := store.ParseID(s.connected)
-	var before store.Connection
+	id, err := base.ParseID(s.connected)
+	var before invoices.Connection
 	if err == nil {
-		before, err = db.Connection(t.Context(), id)
+		before, err = invoices.FindConnection(t.Context(), db, id)
 	}
 	if err == nil {
-		_, err = db.DisableConnection(t.Context(), before.ID)
+		_, err = invoices.DisableConnection(t.Context(), db, before.ID)
 	}
-	var added store.Connection
+	var added invoices.Connection
 	if err == nil {
-		added, err = db.AddConnection(t.Context(), before.Account,
-			store.NewConnection{Kind: "http", Environment: before.Environment,
+		added, err = invoices.AddConnection(t.Context(), db, before.Account,
+			invoices.NewConnection{Kind: "http", Environment: before.Environment,
 				BaseURL: s.providerURL, Credential: secret.New(siteCredential)})
 	}
 	if err == nil {
-		_, err = db.ConfirmCreditNotes(t.Context(), added.ID, "contract", "mapping")
+		_, err = invoices.ConfirmCreditNotes(t.Context(), db, added.ID, "contract", "mapping")
 	}
 	if err == nil {
-		_, err = db.ActivateConnection(t.Context(), added.ID)
+		_, err = invoices.ActivateConnection(t.Context(), db, added.ID)
 	}
 	if err := errors.Join(err, db.Close()); err != nil {
 		t.Fatal(err)
@@ -202,7 +204,7 @@ func (s *site) backup(t *testing.T) (address string) {
 		t.Fatal(err)
 	}
 	defer func() { s.connect(t, s.address) }()
-	if s.engine == storetest.Postgres {
+	if s.engine == ledgertest.Postgres {
 		return pgtest.Copy(t, s.address)
 	}
 	copied := t.TempDir()
@@ -320,7 +322,7 @@ func (s *site) die(t *testing.T, command string) {
 	}
 	s.fired = true
 	s.victims = slices.Delete(s.victims, n, n+1)
-	if s.engine != storetest.Postgres {
+	if s.engine != ledgertest.Postgres {
 		return // the next server is the only one: it frees what this one held
 	}
 	// Expire all leases of the dead process, as if two minutes had passed.

@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"quittance/client/api"
+	"quittance/internal/ledger/events"
 	"quittance/internal/secret"
-	"quittance/internal/store"
 	"quittance/sandbox/fakeprovider"
 	"quittance/test/kit"
-	"quittance/test/storetest"
+	"quittance/test/ledgertest"
 )
 
 // tale is what happens at a site while one of its processes is killed. Each tale ends with an audit.
@@ -163,7 +163,7 @@ func retention(t *testing.T, c *customer) {
 
 	c.stop(t)
 	tenant := openTenant(t, c.address, c.keyFile, c.account)
-	before, err := storetest.Events(t.Context(), tenant, 0, 1000)
+	before, err := ledgertest.Events(t.Context(), tenant, 0, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +171,7 @@ func retention(t *testing.T, c *customer) {
 	c.flags = append(slices.Clone(unlimited), "--retain-events", retained.String(), "--retain-attempts", retained.String())
 	kit.Eventually(t, func() error {
 		c.running(t)
-		left, err := storetest.Events(t.Context(), tenant, 0, 1000)
+		left, err := ledgertest.Events(t.Context(), tenant, 0, 1000)
 		if err == nil && len(left) > 0 {
 			err = fmt.Errorf("%d events are left", len(left))
 		}
@@ -181,7 +181,7 @@ func retention(t *testing.T, c *customer) {
 
 	c.flags = unlimited // so that what comes now is kept, however long a killed server takes to start again
 	c.receive(t, "IN-2", 1)
-	if left, err := storetest.Events(t.Context(), tenant, 0, 1000); err != nil || len(left) != 1 ||
+	if left, err := ledgertest.Events(t.Context(), tenant, 0, 1000); err != nil || len(left) != 1 ||
 		left[0].Position <= before[len(before)-1].Position {
 		t.Errorf("%+v, %v", left, err)
 	}
@@ -194,7 +194,7 @@ const retained = 10 * time.Millisecond
 
 // auditRetained audits a site after history was removed by age; of the callbacks it checks those about the kept
 // history.
-func (c *customer) auditRetained(t *testing.T, removed []store.Event) {
+func (c *customer) auditRetained(t *testing.T, removed []events.Event) {
 	t.Helper()
 	gone := map[string]bool{}
 	for _, event := range removed {
@@ -429,7 +429,7 @@ func reset(t *testing.T, c *customer) {
 			t.Errorf("after the reset %s has %s, want %s", path, got, want)
 		}
 	}
-	events, err := storetest.Events(t.Context(), openTenant(t, c.address, c.keyFile, c.account), 0, 1000)
+	events, err := ledgertest.Events(t.Context(), openTenant(t, c.address, c.keyFile, c.account), 0, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 	"sync"
 	"testing"
 
-	"quittance/test/storetest"
+	"quittance/test/ledgertest"
 )
 
 // point is a step before and after which a process of a story is killed, at each of the given occurrences.
@@ -33,7 +33,7 @@ var matrix = []point{
 	{"serve", "set environment", "desk", []int{1}, ""},
 	{"serve", "announce server", "desk", []int{1}, ""},
 	{"serve", "withdraw server", "retention", []int{1}, ""},
-	{"serve", "release orphaned leases", "desk", []int{1}, storetest.SQLite},
+	{"serve", "release orphaned leases", "desk", []int{1}, ledgertest.SQLite},
 	{"serve", "sweep", "desk", []int{1}, ""},
 	{"serve", "record removal", "retention", []int{1}, ""},
 	{"serve", "prune history", "retention", []int{1, 2}, ""},
@@ -179,7 +179,7 @@ func (p point) kills(row int, engine string) []string {
 	}
 	moments := []string{"before", "after"}
 	if !*everyCheckpoint {
-		if p.engine == "" && (row/2%2 == 0) != (engine == storetest.SQLite) && len(storetest.Engines()) > 1 {
+		if p.engine == "" && (row/2%2 == 0) != (engine == ledgertest.SQLite) && len(ledgertest.Engines()) > 1 {
 			return nil
 		}
 		return []string{fmt.Sprintf("%s %s#%d", moments[row%2], p.step, p.times[0])}
@@ -204,7 +204,7 @@ func TestKilledAtEveryCheckpoint(t *testing.T) {
 	}
 	t.Parallel()
 	program := built(t, checkpointProduct)
-	for _, engine := range storetest.Engines() {
+	for _, engine := range ledgertest.Engines() {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			o := newOriginal(t, program, engine)
@@ -426,7 +426,7 @@ func TestEveryNamedStepIsInTheMatrix(t *testing.T) {
 // a release can kill it.
 func TestReleasedBinaryHasNoCheckpoints(t *testing.T) {
 	t.Parallel()
-	o := newOriginal(t, product, storetest.SQLite)
+	o := newOriginal(t, product, ledgertest.SQLite)
 	s := newSite(t, o, nil, victim{command: "account suspend", at: "before suspend account"})
 	s.trace = t.TempDir()
 	s.command(t, "", "account", "suspend", o.account)
@@ -445,7 +445,7 @@ func TestInvalidKillAt(t *testing.T) {
 		t.Skip("takes long")
 	}
 	t.Parallel()
-	s := newSite(t, newOriginal(t, built(t, checkpointProduct), storetest.SQLite), nil)
+	s := newSite(t, newOriginal(t, built(t, checkpointProduct), ledgertest.SQLite), nil)
 	for _, at := range []string{"during create account", "before", "before ", "before create account#0",
 		"before create account#x"} {
 		s.victims = []victim{{command: "account list", at: at}}

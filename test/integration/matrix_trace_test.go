@@ -8,18 +8,19 @@ import (
 	"strings"
 	"testing"
 
+	"quittance/internal/ledger"
+	"quittance/internal/ledger/base"
 	"quittance/internal/secret"
-	"quittance/internal/store"
 )
 
 // openTenant opens the current tenant of an account beside a server, like an administration command.
-func openTenant(t *testing.T, address, keyFile, account string) *store.Tenant {
+func openTenant(t *testing.T, address, keyFile, account string) *base.Tenant {
 	t.Helper()
 	keys, err := secret.ReadKeyFile(keyFile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, err := store.Open(t.Context(), address, store.Options{Keys: keys, Log: slog.New(slog.DiscardHandler)})
+	db, err := ledger.Open(t.Context(), address, base.Options{Keys: keys, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +29,7 @@ func openTenant(t *testing.T, address, keyFile, account string) *store.Tenant {
 			t.Error(err)
 		}
 	})
-	id, err := store.ParseID(account)
+	id, err := base.ParseID(account)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,8 +18,8 @@ import (
 	"time"
 
 	"quittance/internal/buildinfo"
+	"quittance/test/ledgertest"
 	"quittance/test/pgtest"
-	"quittance/test/storetest"
 )
 
 // fromNothing returns the scripts in the first section of docs/ops/go-live.md: settings, company, serve, submit, check.
@@ -74,12 +74,12 @@ func writeCertificate(t *testing.T, dir string, more ...net.IP) (certificate str
 // "exec" before the server lets the test stop it.
 func TestFromNothingToProduction(t *testing.T) {
 	t.Parallel()
-	for _, engine := range storetest.Engines() {
+	for _, engine := range ledgertest.Engines() {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			home := t.TempDir()
 			n := &newcomer{t: t, home: home, dir: filepath.Join(home, "quittance"), shell: "sh"}
-			if engine == storetest.Postgres {
+			if engine == ledgertest.Postgres {
 				n.shell = firstShell("zsh", "bash")
 			}
 			n.deploy(engine, fromNothing(t))
@@ -133,7 +133,7 @@ func (n *newcomer) adapt(engine string) {
 	path := filepath.Join(n.dir, "quittance.env")
 	settings := n.replaced(readText(n.t, path), "=0.0.0.0:8443", "=127.0.0.1:0")
 	settings = n.replaced(settings, "=127.0.0.1:9090", "=127.0.0.1:0")
-	if engine == storetest.Postgres {
+	if engine == ledgertest.Postgres {
 		settings = n.replaced(settings, "=sqlite:"+n.dir+"/quittance.db", "="+pgtest.URL(n.t))
 	}
 	if err := os.WriteFile(path, []byte(settings), 0o600); err != nil {

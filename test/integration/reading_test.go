@@ -16,24 +16,25 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/store"
+	"quittance/internal/ledger"
+	"quittance/internal/ledger/base"
 	"quittance/test/benchdb"
 	"quittance/test/kit"
+	"quittance/test/ledgertest"
 	"quittance/test/pgtest"
-	"quittance/test/storetest"
 )
 
 // onDatabases runs a test on each engine, with the address of a new database that has a schema, because administration
 // commands create none.
 func onDatabases(t *testing.T, test func(t *testing.T, database string)) {
 	t.Helper()
-	for _, engine := range storetest.Engines() {
+	for _, engine := range ledgertest.Engines() {
 		t.Run(engine, func(t *testing.T) {
 			database := "sqlite:" + filepath.Join(t.TempDir(), "quittance.db")
-			if engine == storetest.Postgres {
+			if engine == ledgertest.Postgres {
 				database = pgtest.URL(t)
 			}
-			db, err := store.Open(t.Context(), database, store.Options{})
+			db, err := ledger.Open(t.Context(), database, base.Options{})
 			if err == nil {
 				err = db.Close()
 			}

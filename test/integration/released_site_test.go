@@ -28,9 +28,9 @@ import (
 	"quittance/internal/secret"
 	"quittance/sandbox/fakeprovider"
 	"quittance/test/kit"
+	"quittance/test/ledgertest"
 	"quittance/test/passkeytest"
 	"quittance/test/pgtest"
-	"quittance/test/storetest"
 )
 
 // releasedFacts is what people and programs know of a database that a release has served, and what the release answered
@@ -90,7 +90,7 @@ type releasedSite struct {
 // releasedHosts are the hosts of the parties in the databases of releases, and their ports are the exception from the
 // rule that a test listens on a free one: evidence and audit log are chains of digests, so the addresses in them cannot
 // change. Nobody else listens there. Whoever needs the same ones, because the same test runs twice, waits.
-var releasedHosts = map[string]string{storetest.SQLite: "127.30.1.1", storetest.Postgres: "127.30.1.2"}
+var releasedHosts = map[string]string{ledgertest.SQLite: "127.30.1.1", ledgertest.Postgres: "127.30.1.2"}
 
 // newReleasedSite returns a site in a directory that has the key file and the provider's ledger, if there are any yet.
 func newReleasedSite(t *testing.T, program, engine, dir, address string, now func() time.Time) *releasedSite {
@@ -218,7 +218,7 @@ const (
 // archive writes the database, the key file, the provider's ledger and the facts to a file.
 func (s *releasedSite) archive(t *testing.T, facts releasedFacts, path string) {
 	t.Helper()
-	if s.engine == storetest.Postgres {
+	if s.engine == ledgertest.Postgres {
 		if err := os.WriteFile(filepath.Join(s.dir, archivedDump), dump(t, s.address), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -289,7 +289,7 @@ func dump(t *testing.T, address string) []byte {
 func unpack(t *testing.T, version, engine string) (dir, address string, facts releasedFacts) {
 	t.Helper()
 	dir = t.TempDir()
-	compressed, err := gzip.NewReader(bytes.NewReader(storetest.ReleaseFile(t, version, engine+".tar.gz")))
+	compressed, err := gzip.NewReader(bytes.NewReader(ledgertest.ReleaseFile(t, version, engine+".tar.gz")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -316,7 +316,7 @@ func unpack(t *testing.T, version, engine string) (dir, address string, facts re
 			t.Fatal(err)
 		}
 	}
-	if engine == storetest.SQLite {
+	if engine == ledgertest.SQLite {
 		return dir, "sqlite:" + filepath.Join(dir, archivedDatabase), facts
 	}
 	address = pgtest.URL(t)
@@ -337,7 +337,7 @@ func unpack(t *testing.T, version, engine string) (dir, address string, facts re
 
 // engineAddress returns the address of a new database.
 func engineAddress(t *testing.T, engine, dir string) string {
-	if engine == storetest.SQLite {
+	if engine == ledgertest.SQLite {
 		return "sqlite:" + filepath.Join(dir, archivedDatabase)
 	}
 	return pgtest.URL(t)

@@ -15,7 +15,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/sandbox/fakeprovider"
-	"quittance/test/storetest"
+	"quittance/test/ledgertest"
 )
 
 // The flags with which scripts/release-data records the databases of a release.
@@ -32,14 +32,14 @@ func TestReleasedDatabases(t *testing.T) {
 		t.Skip("takes long")
 	}
 	if *recordRelease != "" {
-		for _, engine := range storetest.Engines() {
+		for _, engine := range ledgertest.Engines() {
 			recordDatabase(t, engine)
 		}
 		return
 	}
 	t.Parallel()
-	for _, engine := range storetest.Engines() {
-		for _, release := range storetest.Releases(t) {
+	for _, engine := range ledgertest.Engines() {
+		for _, release := range ledgertest.Releases(t) {
 			t.Run(engine+"/"+release.Version, func(t *testing.T) { upgradeReleased(t, release.Version, engine) })
 		}
 	}
@@ -60,7 +60,7 @@ func recordDatabase(t *testing.T, engine string) {
 		facts.Companies[n].Answers = s.crawl(t, company.Token)
 	}
 	s.stop(t)
-	s.archive(t, facts, filepath.Join("..", "storetest", "released", *recordRelease, engine+".tar.gz"))
+	s.archive(t, facts, filepath.Join("..", "ledgertest", "released", *recordRelease, engine+".tar.gz"))
 }
 
 // upgradeReleased has this version take over the database of a release.

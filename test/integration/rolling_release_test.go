@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"quittance/test/kit"
+	"quittance/test/ledgertest"
 	"quittance/test/pgtest"
-	"quittance/test/storetest"
 )
 
 // envNoHistory is the variable that says that this copy of the repository lacks the commits of releases on purpose.
@@ -29,7 +29,7 @@ const envNoHistory = "QUITTANCE_TEST_NO_HISTORY"
 // user's cache.
 func lastRelease(t *testing.T) (program string) {
 	t.Helper()
-	releases := storetest.Releases(t)
+	releases := ledgertest.Releases(t)
 	release := releases[len(releases)-1]
 	if out, err := exec.CommandContext(t.Context(), "git", "cat-file",
 		"-e", release.Commit+"^{commit}").CombinedOutput(); err != nil {

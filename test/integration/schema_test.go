@@ -13,7 +13,7 @@ import (
 
 	"quittance/internal/secret"
 	"quittance/test/kit"
-	"quittance/test/storetest"
+	"quittance/test/ledgertest"
 )
 
 // someID is an identifier that no row has.
@@ -28,8 +28,8 @@ type olderDatabase struct {
 // newOlderDatabase unpacks the database of the earliest release.
 func newOlderDatabase(t *testing.T) olderDatabase {
 	t.Helper()
-	release := storetest.Releases(t)[0]
-	dir, address, _ := unpack(t, release.Version, storetest.SQLite)
+	release := ledgertest.Releases(t)[0]
+	dir, address, _ := unpack(t, release.Version, ledgertest.SQLite)
 	d := olderDatabase{dir: dir, path: strings.TrimPrefix(address, "sqlite:"), version: release.Migration}
 	others, err := secret.Generate()
 	if err == nil {

@@ -16,8 +16,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"quittance/internal/store"
-	"quittance/test/storetest"
+	"quittance/internal/ledger/base"
+	"quittance/test/ledgertest"
 	"quittance/test/tracingtest"
 )
 
@@ -61,7 +61,7 @@ func (s *canaryStory) exportedTraces() {
 		"the address of a party": "127.0.0.1", "the recipient": "Palm Trading", "an address": "Harbour Road",
 		"an item": "Consulting", "an amount": "1050", "a supplier": "Harmless", "a path": "/200/none"}
 	for name, id := range map[string]string{"account": s.account, "connection": s.connectionID, "invoice": s.invoices[0]} {
-		parsed, err := store.ParseID(id)
+		parsed, err := base.ParseID(id)
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -207,7 +207,7 @@ func TestAReceiverOfTracesThatHangsHoldsUpNothing(t *testing.T) {
 		t.Skip("takes long")
 	}
 	t.Parallel()
-	s := newCanaryStory(t, storetest.Engines()[0])
+	s := newCanaryStory(t, ledgertest.Engines()[0])
 	hanging := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if _, err := io.Copy(io.Discard, r.Body); err == nil { // only then does the server notice that the client has gone
 			<-r.Context().Done()

@@ -19,8 +19,11 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/account"
+	"quittance/internal/ledger"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/identity"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/secret"
-	"quittance/internal/store"
 )
 
 // fixture is the start of every run: a database with two companies. It is made once, outside the bubbles.
@@ -34,7 +37,7 @@ type fixture struct {
 
 type companyFixture struct {
 	name       string
-	account    store.ID
+	account    base.ID
 	token      string
 	password   string
 	credential string
@@ -74,7 +77,7 @@ func (f *fixture) populate(path string) (err error) {
 	ctx := context.Background()
 	// The identifiers are the same in every process, because references, and with them the course of documents, depend on
 	// them.
-	db, err := store.Open(ctx, "sqlite:"+path, store.Options{Keys: f.keys, Now: func() time.Time { return epoch },
+	db, err := ledger.Open(ctx, "sqlite:"+path, base.Options{Keys: f.keys, Now: func() time.Time { return epoch },
 		Log: slog.New(slog.DiscardHandler), Random: seeded.NewChaCha8([32]byte{})})
 	if err != nil {
 		return err
@@ -94,25 +97,25 @@ func (f *fixture) populate(path string) (err error) {
 		if err != nil {
 			return err
 		}
-		made, err := db.CreateAccount(ctx, "Company "+c.name,
-			store.NewUser{Email: c.name + "@example.com", Name: c.name, PasswordHash: hash})
+		made, err := identity.CreateAccount(ctx, db, "Company "+c.name,
+			identity.NewUser{Email: c.name + "@example.com", Name: c.name, PasswordHash: hash})
 		if err != nil {
 			return err
 		}
 		c.account = made.ID
-		if err := db.SetProfile(ctx, made.ID, api.Profile{LegalName: new("Company " + c.name), Street: new("1 Quay"),
-			City: new("Dubai"), Country: new("AE")}); err != nil {
+		if err := identity.SetProfile(ctx, db, made.ID, api.Profile{LegalName: new("Company " + c.name),
+			Street: new("1 Quay"), City: new("Dubai"), Country: new("AE")}); err != nil {
 			return err
 		}
-		added, err := db.AddConnection(ctx, made.ID, store.NewConnection{Kind: "http", Environment: "sandbox",
+		added, err := invoices.AddConnection(ctx, db, made.ID, invoices.NewConnection{Kind: "http", Environment: "sandbox",
 			BaseURL: c.baseURL, Credential: secret.New(c.credential)})
 		if err != nil {
 			return err
 		}
-		if _, err := db.ConfirmCreditNotes(ctx, added.ID, "contract", "mapping"); err != nil {
+		if _, err := invoices.ConfirmCreditNotes(ctx, db, added.ID, "contract", "mapping"); err != nil {
 			return err
 		}
-		if _, err := db.ActivateConnection(ctx, added.ID); err != nil {
+		if _, err := invoices.ActivateConnection(ctx, db, added.ID); err != nil {
 			return err
 		}
 		user, err := db.UserByEmail(ctx, c.name+"@example.com")
@@ -120,7 +123,7 @@ func (f *fixture) populate(path string) (err error) {
 			return err
 		}
 		c.token = "canary-" + c.name + "-token-0123456789abcdefghijklmnopq"
-		if _, err := db.CreateToken(ctx, user, store.NewToken{Digest: secret.Digest(secret.New(c.token)),
+		if _, err := identity.CreateToken(ctx, db, user, identity.NewToken{Digest: secret.Digest(secret.New(c.token)),
 			ExpiresAt: epoch.AddDate(10, 0, 0)}); err != nil {
 			return err
 		}

@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
-	"time"
-
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/secret"
 	"quittance/sandbox/fakeprovider"
+	"slices"
+	"time"
 )
 
 // operation is an action of a company or its administrator.
@@ -413,10 +413,10 @@ func (c *company) replaceCredential() {
 		return
 	}
 	p.runStep(func() {
-		connections, err := p.db.Connections(c.w.t.Context(), &c.account)
+		connections, err := invoices.Connections(c.w.t.Context(), p.db, &c.account)
 		c.w.must(err)
 		for _, connection := range connections {
-			_, err := p.db.ReplaceCredential(c.w.t.Context(), connection.ID, secret.New(c.credential))
+			_, err := invoices.ReplaceCredential(c.w.t.Context(), p.db, connection.ID, secret.New(c.credential))
 			c.w.must(err)
 		}
 	})

@@ -24,7 +24,7 @@ func bugs() []bug {
 			}`},
 		{name: "unknown-reference-not-sent",
 			before: `if r.Kind == provider.UnknownReference && d.Outcome == api.OutcomeUnknown {
-				d.Outcome = store.OutcomeNotSent
+				d.Outcome = invoices.OutcomeNotSent
 			}`},
 		{name: "report-on-another-document", or: `true`},
 		{name: "polling-stops-after-an-error", or: `r.Kind.String() == "unclear"`},
@@ -45,12 +45,12 @@ func bugs() []bug {
 				if err != nil {
 					return s, err
 				}
-				return s, t.write(ctx, "late events", func(ctx context.Context, tx *tx) error {
-					emitted, err := prepareEvents(ctx, tx, t, tx.Now(), late, api.ResourceSubmission, s.ID, s.payload(s.States))
+				return s, t.Write(ctx, "late events", func(ctx context.Context, tx *base.Tx) error {
+					emitted, err := events.Prepare(ctx, tx, t, tx.Now(), late, api.ResourceSubmission, s.ID, s.Payload(s.States))
 					if err != nil {
 						return err
 					}
-					return emitted.write(ctx, tx)
+					return emitted.Write(ctx, tx)
 				})
 			}`},
 		{name: "number-checked-across-tenants",
@@ -60,19 +60,19 @@ func bugs() []bug {
 			}`},
 		{name: "no-poll-after-a-crash", after: `s.DueAt = new(now.Add(1000 * time.Hour))`},
 		{name: "late-worker-overwrites", before: `for _, r := range records {
-				if err := tx.QueryRowContext(ctx, "select lease from deliveries where tenant_id = $1 and id = $2", r.Tenant.id, r.ID).Scan(&r.fencingToken); err != nil {
+				if err := tx.QueryRowContext(ctx, "select lease from deliveries where tenant_id = $1 and id = $2", r.Tenant.ID(), r.ID).Scan(&r.fencingToken); err != nil {
 					return err
 				}
 			}`},
 		{name: "delivered-before-it-is-sent", after: `for _, d := range claimed {
-				if _, err := tx.Exec(ctx, "update deliveries set state = 'delivered', due_at = null where tenant_id = $1 and id = $2", t.id, d.ID); err != nil {
+				if _, err := tx.Exec(ctx, "update deliveries set state = 'delivered', due_at = null where tenant_id = $1 and id = $2", t.ID(), d.ID); err != nil {
 					return err
 				}
 			}`},
 		{name: "one-subscription-notified", after: `break`},
 		{name: "request-differs-per-attempt", after: `timestamp = FormatTimestamp(d.Now())`},
 		{name: "redirect-keeps-the-subscription",
-			before: `return store.DeliveryUpdate{State: store.DeliveryBlocked, Reason: result.Reason}`},
+			before: `return events.DeliveryUpdate{State: events.DeliveryBlocked, Reason: result.Reason}`},
 		{name: "private-address-allowed", never: true},
 		{name: "cursor-before-documents", before: `early := step
 			early.Hold, early.After = true, r.leaseDuration()
@@ -81,12 +81,12 @@ func bugs() []bug {
 			}`},
 		{name: "credit-notes-ignore-each-other", before: `live = nil`},
 		{name: "key-outside-the-transaction",
-			before: `if stored, err := t.IdempotentResponse(ctx, key, fingerprint); stored == nil && err == nil {
+			before: `if stored, err := FindIdempotentResponse(ctx, t, key, fingerprint); stored == nil && err == nil {
 				first, err := act(ctx, t)
 				if err != nil {
 					return first, false, err
 				}
-				act = func(context.Context, *Tenant) (IdempotentResponse, error) { return first, nil }
+				act = func(context.Context, *base.Tenant) (IdempotentResponse, error) { return first, nil }
 			}`},
 		{name: "chain-not-continued", after: `if s.Evidence > 0 {
 				e.Previous = [32]byte{}

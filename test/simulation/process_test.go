@@ -11,13 +11,15 @@ import (
 	"time"
 
 	"quittance/internal/account"
+	"quittance/internal/ledger"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/provider"
 	"quittance/internal/provider/protocol"
 	"quittance/internal/purchase"
 	"quittance/internal/queue"
 	"quittance/internal/secret"
 	"quittance/internal/server"
-	"quittance/internal/store"
 	"quittance/internal/submission"
 	"quittance/internal/webhook"
 )
@@ -39,7 +41,7 @@ type processDied struct{ step string }
 type process struct {
 	w           *world
 	name        string
-	db          *store.DB
+	db          *base.DB
 	server      *server.Server
 	submissions *submission.Service
 	purchases   *purchase.Service
@@ -70,15 +72,16 @@ func (w *world) start(name string) *process {
 	random := &lockedReader{r: rand.NewChaCha8(seed)}
 	p := &process{w: w, name: name}
 	var err error
-	p.db, err = store.Open(w.t.Context(), "sqlite:"+w.path,
-		store.Options{Keys: w.fixture.keys, Now: time.Now, Random: random, Log: w.log, Checkpoint: p.checkpoint})
+	p.db, err = ledger.Open(w.t.Context(), "sqlite:"+w.path,
+		base.Options{Keys: w.fixture.keys, Now: time.Now, Random: random, Log: w.log, Checkpoint: p.checkpoint})
 	w.must(err)
-	adapters := submission.NewAdapters(p.db, func(c store.Connection, credential secret.Text) (provider.Adapter, error) {
-		adapter, err := protocol.New(provider.Config{BaseURL: c.BaseURL, Credential: credential, Timeout: callTimeout,
-			Clock: time.Now, Dial: w.net.dialFor(p)})
-		p.opened = append(p.opened, adapter)
-		return adapter, err
-	})
+	adapters := submission.NewAdapters(p.db,
+		func(c invoices.Connection, credential secret.Text) (provider.Adapter, error) {
+			adapter, err := protocol.New(provider.Config{BaseURL: c.BaseURL, Credential: credential, Timeout: callTimeout,
+				Clock: time.Now, Dial: w.net.dialFor(p)})
+			p.opened = append(p.opened, adapter)
+			return adapter, err
+		})
 	observed := func(call, kind string, took time.Duration) {
 		if call != "purchase_document" { // these calls run at the same time
 			w.tracef("%s called %s: %s after %s", name, call, kind, took)
@@ -103,13 +106,13 @@ func (w *world) start(name string) *process {
 }
 
 // checkpoint is called where a process may die, and where other steps may run while it waits for the network.
-func (p *process) checkpoint(moment store.Moment, step string) {
+func (p *process) checkpoint(moment base.Moment, step string) {
 	w := p.w
 	if p.dead {
 		panic(processDied{step})
 	}
 	synctest.Wait() // by now, unused connections are idle or closed in every run
-	if step == parallelStep && moment == store.After {
+	if step == parallelStep && moment == base.After {
 		p.setParallel(false)
 	}
 	if w.crashIn > 0 && w.current == p {
@@ -120,12 +123,12 @@ func (p *process) checkpoint(moment store.Moment, step string) {
 			panic(processDied{step})
 		}
 	}
-	if step == parallelStep && moment == store.Before {
+	if step == parallelStep && moment == base.Before {
 		p.setParallel(true)
 	}
 	switch step {
 	case "provider submit", "provider status", "provider purchases", "webhook attempt":
-		if step == "webhook attempt" && moment == store.Before && w.rng.IntN(20) == 0 {
+		if step == "webhook attempt" && moment == base.Before && w.rng.IntN(20) == 0 {
 			w.suspend(p)
 		}
 		w.interleave()
@@ -168,7 +171,7 @@ func (p *process) runStep(step func()) (survived bool) {
 	defer func() {
 		p.w.current = before
 		if cause := recover(); cause != nil {
-			if carried, ok := cause.(*store.Panic); ok {
+			if carried, ok := cause.(*base.Panic); ok {
 				cause = carried.Value
 			}
 			if _, crash := cause.(processDied); !crash {
@@ -185,14 +188,14 @@ func (p *process) runStep(step func()) (survived bool) {
 func doWork[W any](p *process, source queue.Source[W], limit int) (done int) {
 	p.runStep(func() {
 		ctx := context.Background()
-		scan, err := source.Scan(ctx, store.ScanCursor{})
+		scan, err := source.Scan(ctx, base.ScanCursor{})
 		p.w.must(err)
 		if len(scan.Queues) == 0 {
 			return
 		}
 		due := scan.Queues[p.w.rng.IntN(len(scan.Queues))]
 		claimed, err := source.Claim(ctx, due, 1+p.w.rng.IntN(limit))
-		if errors.Is(err, store.ErrLeaseLost) {
+		if errors.Is(err, base.ErrLeaseLost) {
 			return
 		}
 		p.w.must(err)

@@ -9,8 +9,9 @@ import (
 	"time"
 
 	"quittance/internal/invoice"
+	"quittance/internal/ledger/invoices"
+	"quittance/internal/ledger/proof"
 	"quittance/internal/purchase"
-	"quittance/internal/store"
 	"quittance/internal/submission"
 	"quittance/sandbox/fakeprovider"
 )
@@ -386,7 +387,7 @@ func (c *company) verifyPurchases(events []event) {
 
 // verifyCounters checks that the counters of the overview equal a full count of the invoices.
 func (c *company) verifyCounters() {
-	faults, err := c.w.processes[0].db.RecountInvoices(c.w.t.Context(), false)
+	faults, err := invoices.Recount(c.w.t.Context(), c.w.processes[0].db, false)
 	c.w.must(err)
 	if len(faults) > 0 {
 		c.w.violate("%s: counters: %v", c.name, faults[0])
@@ -395,8 +396,8 @@ func (c *company) verifyCounters() {
 
 // verifyEvidence checks that every evidence chain is intact, and that every known outcome has evidence.
 func (c *company) verifyEvidence() {
-	verified, err := c.w.processes[0].db.VerifyEvidence(c.w.t.Context(),
-		store.Replay{Response: submission.Replay, Purchase: purchase.Reread, Sent: submission.ReadSubmitted})
+	verified, err := proof.Verify(c.w.t.Context(), c.w.processes[0].db,
+		proof.Replay{Response: submission.Replay, Purchase: purchase.Reread, Sent: submission.ReadSubmitted})
 	c.w.must(err)
 	if len(verified.Faults) > 0 {
 		c.w.violate("%s: evidence: %v", c.name, verified.Faults[0])

@@ -16,7 +16,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/events"
+	"quittance/internal/ledger/incoming"
+	"quittance/internal/ledger/invoices"
 	"quittance/sandbox/fakeprovider"
 )
 
@@ -230,9 +233,10 @@ func (w *world) finish() {
 
 // nextDue returns when the next work of any kind is due.
 func (w *world) nextDue(p *process) (next time.Time) {
-	for _, scan := range []func(context.Context, store.ScanCursor) (store.DueScan, error){p.db.DueDeliveryQueues,
-		p.db.DueSubmissionQueues, p.db.DuePurchaseQueues} {
-		found, err := scan(w.t.Context(), store.ScanCursor{})
+	for _, scan := range []func(context.Context, *base.DB, base.ScanCursor) (base.DueScan, error){
+		events.DueDeliveryQueues, invoices.DueSubmissionQueues, incoming.DuePurchaseQueues,
+	} {
+		found, err := scan(w.t.Context(), p.db, base.ScanCursor{})
 		w.must(err)
 		due := found.NextDue
 		if !due.IsZero() && (next.IsZero() || due.Before(next)) {

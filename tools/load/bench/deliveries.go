@@ -6,7 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/incoming"
 	"quittance/test/benchdb"
 	"quittance/tools/load/rig"
 )
@@ -113,7 +114,7 @@ func (d *deployment) idle(ctx context.Context, r *Report, how time.Duration) err
 func (d *deployment) seedEvents(ctx context.Context, of *company, count int, due bool) error {
 	var made atomic.Int64
 	defer d.config.progress(ctx, "events recorded", made.Load)()
-	return d.withTenant(ctx, of, func(tenant *store.Tenant) error {
+	return d.withTenant(ctx, of, func(tenant *base.Tenant) error {
 		if due {
 			if err := d.subscribe(ctx, tenant, of); err != nil {
 				return err
@@ -123,7 +124,7 @@ func (d *deployment) seedEvents(ctx context.Context, of *company, count int, due
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			docs := make([]store.NewIncoming, 0, seedBatch)
+			docs := make([]incoming.NewIncoming, 0, seedBatch)
 			for n := made.Load(); n < min(int64(count), made.Load()+seedBatch); n++ {
 				doc, err := syntheticIncoming(int(n), d.config.Now())
 				if err != nil {
@@ -131,7 +132,7 @@ func (d *deployment) seedEvents(ctx context.Context, of *company, count int, due
 				}
 				docs = append(docs, doc)
 			}
-			if err := tenant.SeedIncoming(ctx, docs); err != nil {
+			if err := incoming.Seed(ctx, tenant, docs); err != nil {
 				return err
 			}
 			made.Add(int64(len(docs)))

@@ -13,8 +13,12 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/account"
+	"quittance/internal/ledger"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/events"
+	"quittance/internal/ledger/identity"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/secret"
-	"quittance/internal/store"
 	"quittance/internal/webhook"
 	"quittance/sandbox/fakeprovider"
 	"quittance/test/benchdb"
@@ -58,7 +62,7 @@ type deployment struct {
 type company struct {
 	email    string
 	password secret.Text
-	account  store.ID
+	account  base.ID
 	inbox    *inbox
 	name     string // of the inbox
 }
@@ -102,13 +106,13 @@ func deploy(ctx context.Context, c Config, companies int, latency time.Duration)
 	if err := d.startProvider(ctx, credential, latency); err != nil {
 		return nil, err
 	}
-	return d, d.withStore(ctx, func(db *store.DB) error {
+	return d, d.withStore(ctx, func(db *base.DB) error {
 		d.engine = db.Engine()
 		if err := d.withData(func(data *benchdb.DB) error { return d.inspect(ctx, data) }); err != nil {
 			return err
 		}
 		// This fails for a database that was served in production, before anything is written to it.
-		if err := db.RecordEnvironment(ctx, environmentName); err != nil {
+		if err := invoices.RecordEnvironment(ctx, db, environmentName); err != nil {
 			return err
 		}
 		for range companies {
@@ -152,7 +156,7 @@ func (d *deployment) startProvider(ctx context.Context, credential secret.Text, 
 }
 
 // addCompany creates an account that is ready to submit.
-func (d *deployment) addCompany(ctx context.Context, db *store.DB, credential secret.Text) error {
+func (d *deployment) addCompany(ctx context.Context, db *base.DB, credential secret.Text) error {
 	var tag [6]byte
 	if _, err := rand.Read(tag[:]); err != nil {
 		return fmt.Errorf("randomness: %w", err)
@@ -167,20 +171,20 @@ func (d *deployment) addCompany(ctx context.Context, db *store.DB, credential se
 	if err != nil {
 		return err
 	}
-	created, err := db.CreateAccount(ctx, made.name, store.NewUser{Email: made.email, Name: made.name, PasswordHash: hash})
+	created, err := identity.CreateAccount(ctx, db, made.name, identity.NewUser{Email: made.email, Name: made.name, PasswordHash: hash})
 	if err != nil {
 		return err
 	}
 	made.account = created.ID
-	if err := db.SetProfile(ctx, created.ID, syntheticProfile()); err != nil {
+	if err := identity.SetProfile(ctx, db, created.ID, syntheticProfile()); err != nil {
 		return err
 	}
-	connection, err := db.AddConnection(ctx, created.ID, store.NewConnection{Kind: "http", Environment: environmentName,
+	connection, err := invoices.AddConnection(ctx, db, created.ID, invoices.NewConnection{Kind: "http", Environment: environmentName,
 		BaseURL: d.providerURL, Credential: credential})
 	if err != nil {
 		return err
 	}
-	if _, err := db.ActivateConnection(ctx, connection.ID); err != nil {
+	if _, err := invoices.ActivateConnection(ctx, db, connection.ID); err != nil {
 		return err
 	}
 	made.inbox = d.hooks.addInbox(made.name)
@@ -189,20 +193,20 @@ func (d *deployment) addCompany(ctx context.Context, db *store.DB, credential se
 }
 
 // subscribe creates a subscription of a company to all events.
-func (d *deployment) subscribe(ctx context.Context, tenant *store.Tenant, to *company) error {
+func (d *deployment) subscribe(ctx context.Context, tenant *base.Tenant, to *company) error {
 	key, err := webhook.NewSecret(rand.Reader)
 	if err != nil {
 		return err
 	}
 	to.inbox.setSecret(key)
-	_, err = tenant.CreateSubscription(ctx, store.NewSubscription{URL: d.hooks.URL + "/" + to.name,
+	_, err = events.CreateSubscription(ctx, tenant, events.NewSubscription{URL: d.hooks.URL + "/" + to.name,
 		Events: api.EventKinds[:], Secret: secret.New(key)})
 	return err
 }
 
 // withStore opens the store while do runs, which prepares the load. The store is never open during a measurement.
-func (d *deployment) withStore(ctx context.Context, do func(db *store.DB) error) (err error) {
-	db, err := store.Open(ctx, d.database, store.Options{Keys: d.keys, Log: d.config.Log})
+func (d *deployment) withStore(ctx context.Context, do func(db *base.DB) error) (err error) {
+	db, err := ledger.Open(ctx, d.database, base.Options{Keys: d.keys, Log: d.config.Log})
 	if err != nil {
 		return err
 	}
@@ -211,8 +215,8 @@ func (d *deployment) withStore(ctx context.Context, do func(db *store.DB) error)
 }
 
 // withTenant is withStore for the tenant of a company.
-func (d *deployment) withTenant(ctx context.Context, of *company, do func(tenant *store.Tenant) error) error {
-	return d.withStore(ctx, func(db *store.DB) error {
+func (d *deployment) withTenant(ctx context.Context, of *company, do func(tenant *base.Tenant) error) error {
+	return d.withStore(ctx, func(db *base.DB) error {
 		tenant, err := db.Tenant(ctx, of.account)
 		if err != nil {
 			return err

@@ -12,7 +12,7 @@ import (
 
 	"quittance/client"
 	"quittance/client/api"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
 	"quittance/tools/load/rig"
 )
 
@@ -114,7 +114,7 @@ func (p *testbed) newSubscriber(ctx context.Context, drafts int) (s *subscriber,
 	if p.own != nil {
 		s.hooks, s.inbox = p.own.hooks, p.own.companies[0].inbox
 		if err := p.own.withTenant(ctx, p.own.companies[0],
-			func(tenant *store.Tenant) error { return p.own.subscribe(ctx, tenant, p.own.companies[0]) }); err != nil {
+			func(tenant *base.Tenant) error { return p.own.subscribe(ctx, tenant, p.own.companies[0]) }); err != nil {
 			return nil, err
 		}
 		s.t, s.paths, err = p.serveWithDrafts(ctx, 1, drafts)

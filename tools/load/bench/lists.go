@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 
 	"quittance/client/api"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
 	"quittance/test/benchdb"
 	"quittance/tools/load/rig"
 )
@@ -85,7 +85,7 @@ func (d *deployment) fillDrafts(ctx context.Context, of *company, drafts int) er
 	var made atomic.Int64
 	defer d.config.progress(ctx, "drafts made", made.Load)()
 	now := d.config.Now()
-	return d.withTenant(ctx, of, func(tenant *store.Tenant) error {
+	return d.withTenant(ctx, of, func(tenant *base.Tenant) error {
 		return d.withData(func(data *benchdb.DB) error {
 			return data.FillDrafts(ctx, tenant, rig.Draft("", rig.Ordinary, 1, now), draftPrefix(now), drafts,
 				func(total int) { made.Store(int64(total)) })

@@ -10,7 +10,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/client/receiver"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
 	"quittance/tools/load/rig"
 )
 
@@ -50,7 +50,7 @@ func (h *webhookServer) close() error {
 // addInbox adds the inbox of a subscription, whose URL is that of the server followed by the name. The secret may be
 // set later.
 func (h *webhookServer) addInbox(name string) *inbox {
-	in := &inbox{seen: map[store.ID]bool{}, latency: NewHistogram()}
+	in := &inbox{seen: map[base.ID]bool{}, latency: NewHistogram()}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.inboxes[name] = in
@@ -111,7 +111,7 @@ type inbox struct {
 
 	mu          sync.Mutex
 	secret      string
-	seen        map[store.ID]bool
+	seen        map[base.ID]bool
 	duplicates  int64
 	unverified  int64
 	early       int64         // events received before they occurred, because two clocks differ
@@ -132,7 +132,7 @@ func (in *inbox) accept(header http.Header, body []byte, at time.Time) int {
 		in.unverified++
 		return http.StatusUnauthorized
 	}
-	id, err := store.ParseID(event.ID)
+	id, err := base.ParseID(event.ID)
 	occurred, malformed := time.Parse(time.RFC3339Nano, event.OccurredAt)
 	if err != nil || malformed != nil {
 		in.unverified++

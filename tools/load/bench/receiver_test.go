@@ -12,7 +12,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/client/receiver"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
 	"quittance/test/kit"
 	"quittance/tools/load/rig"
 )
@@ -64,8 +64,8 @@ func TestReceiverCounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ahead.body = bytes.ReplaceAll(ahead.body, []byte(ahead.id), []byte(store.ID{9}.String()))
-	ahead.id = store.ID{9}.String()
+	ahead.body = bytes.ReplaceAll(ahead.body, []byte(ahead.id), []byte(base.ID{9}.String()))
+	ahead.id = base.ID{9}.String()
 	for _, c := range []struct {
 		path, key string
 		sample    sample

@@ -7,14 +7,14 @@ import (
 
 	"quittance/client"
 	"quittance/client/api"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
 	"quittance/tools/load/rig"
 )
 
 // feed is what was read from a company's events.
 type feed struct {
 	after     string
-	occurred  map[store.ID]time.Time
+	occurred  map[base.ID]time.Time
 	terminals int64 // events that report the end of a submission
 }
 
@@ -25,7 +25,7 @@ const maxPage = 100
 func (s *soak) follow(ctx context.Context, n role) error {
 	f := &s.feeds[n]
 	if f.occurred == nil {
-		f.occurred = map[store.ID]time.Time{}
+		f.occurred = map[base.ID]time.Time{}
 	}
 	for {
 		page, err := s.t.users[n].service.Events(ctx, f.after, maxPage)
@@ -33,7 +33,7 @@ func (s *soak) follow(ctx context.Context, n role) error {
 			return err
 		}
 		for _, event := range page.Data {
-			id, err := store.ParseID(event.ID)
+			id, err := base.ParseID(event.ID)
 			if err != nil {
 				return err
 			}
@@ -157,7 +157,7 @@ func (s *soak) accountForEvents(ctx context.Context, r *Report) error {
 }
 
 // compare counts the events that were not received, and the received ones that are not among them.
-func (in *inbox) compare(events map[store.ID]time.Time) (missing, extra int64) {
+func (in *inbox) compare(events map[base.ID]time.Time) (missing, extra int64) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	for id := range events {
@@ -179,12 +179,12 @@ func (s *soak) withoutDelivery(ctx context.Context, n role, r *Report) (missing 
 		}
 		active = append(active, found)
 	}
-	told, states := map[store.ID]bool{}, map[string]int64{}
+	told, states := map[base.ID]bool{}, map[string]int64{}
 	for d, err := range service.AllDeliveries(ctx, client.DeliveryQuery{Paging: client.Paging{PerPage: maxPage}}) {
 		if err != nil {
 			return 0, err
 		}
-		id, err := store.ParseID(d.EventID)
+		id, err := base.ParseID(d.EventID)
 		if err != nil {
 			return 0, err
 		}

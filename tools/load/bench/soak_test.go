@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
 )
 
 // The events of an inbox and of a feed are compared in both directions.
 func TestInboxIsComparedWithTheFeed(t *testing.T) {
-	in := &inbox{seen: map[store.ID]bool{{1}: true, {2}: true, {9}: true}}
-	missing, extra := in.compare(map[store.ID]time.Time{{1}: {}, {2}: {}, {3}: {}, {4}: {}})
+	in := &inbox{seen: map[base.ID]bool{{1}: true, {2}: true, {9}: true}}
+	missing, extra := in.compare(map[base.ID]time.Time{{1}: {}, {2}: {}, {3}: {}, {4}: {}})
 	if missing != 2 || extra != 1 {
 		t.Errorf("%d missing and %d extra, want 2 and 1", missing, extra)
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
 	"quittance/internal/view"
 )
 
@@ -123,7 +123,7 @@ func (d *deployment) seedDrafts(ctx context.Context, of *company, count int) (pa
 	if err := d.fillDrafts(ctx, of, count); err != nil {
 		return nil, err
 	}
-	err = d.withTenant(ctx, of, func(tenant *store.Tenant) error {
+	err = d.withTenant(ctx, of, func(tenant *base.Tenant) error {
 		for page := 1; len(paths) < count; page++ {
 			found, err := view.Of(tenant).Invoices(ctx, view.InvoiceFilter{}, page, seedPage)
 			if err != nil {

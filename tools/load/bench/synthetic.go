@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/events"
+	"quittance/internal/ledger/incoming"
 	"quittance/tools/load/rig"
 )
 
@@ -77,7 +79,7 @@ func draftTemplate(t *target, user, items int, prefix string, now time.Time) (te
 }
 
 // syntheticIncoming returns the n-th purchase document of a company, which makes an event without a call.
-func syntheticIncoming(n int, now time.Time) (store.NewIncoming, error) {
+func syntheticIncoming(n int, now time.Time) (incoming.NewIncoming, error) {
 	id, number, received := fmt.Sprintf("BENCH-IN-%08d-%d", n, now.UnixNano()), fmt.Sprintf("SUP-%08d", n),
 		now.UTC().Truncate(time.Microsecond)
 	issued, total := now.Format(time.DateOnly), api.MustDecimal("525.00")
@@ -86,9 +88,9 @@ func syntheticIncoming(n int, now time.Time) (store.NewIncoming, error) {
 		"currency": "AED", "total_amount": total, "media_type": "application/xml",
 		"received_at": received.Format(time.RFC3339Nano)})
 	if err != nil {
-		return store.NewIncoming{}, fmt.Errorf("synthetic document: %w", err)
+		return incoming.NewIncoming{}, fmt.Errorf("synthetic document: %w", err)
 	}
-	return store.NewIncoming{ProviderDocumentID: id, DocumentType: new("380"), InvoiceNumber: &number,
+	return incoming.NewIncoming{ProviderDocumentID: id, DocumentType: new("380"), InvoiceNumber: &number,
 			SupplierName: new("Synthetic Supplies LLC"), SupplierNetworkID: new("1000000900"), IssueDate: &issued,
 			Currency: new("AED"), TotalAmount: &total, ReceivedAt: &received, MediaType: "application/xml", Metadata: metadata,
 			Body: []byte("<Invoice/>"), Retained: true},
@@ -97,11 +99,11 @@ func syntheticIncoming(n int, now time.Time) (store.NewIncoming, error) {
 
 // syntheticCallback returns a callback like those of the service.
 func syntheticCallback(now time.Time) (sample, error) {
-	s := sample{kind: string(api.EventStatusChanged), id: store.ID{1}.String(),
-		timestamp: now.UTC().Format(store.TimestampLayout)}
+	s := sample{kind: string(api.EventStatusChanged), id: base.ID{1}.String(),
+		timestamp: now.UTC().Format(events.TimestampLayout)}
 	var err error
 	s.body, err = json.Marshal(api.Event[api.SubmissionPayload]{SchemaVersion: api.SchemaVersion, ID: s.id,
-		Event: api.EventStatusChanged, ResourceType: api.ResourceSubmission, ResourceID: store.ID{2}.String(),
-		OccurredAt: s.timestamp, Payload: api.SubmissionPayload{InvoiceID: store.ID{3}.String(), InvoiceNumber: "BENCH-1"}})
+		Event: api.EventStatusChanged, ResourceType: api.ResourceSubmission, ResourceID: base.ID{2}.String(),
+		OccurredAt: s.timestamp, Payload: api.SubmissionPayload{InvoiceID: base.ID{3}.String(), InvoiceNumber: "BENCH-1"}})
 	return s, err
 }

@@ -12,17 +12,17 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
-	"testing"
-	"time"
-
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/service"
 	"quittance/internal/webhook"
 	"quittance/sandbox"
 	"quittance/sandbox/fakeprovider"
 	"quittance/test/kit"
 	"quittance/tools/load/drill"
+	"slices"
+	"strings"
+	"testing"
+	"time"
 )
 
 // startSandbox runs a sandbox, whose webhooks may reach this machine, until the test ends.
@@ -42,9 +42,9 @@ func startSandbox(t *testing.T) sandbox.Info {
 		stop()
 		t.Fatal(err)
 	}
-	connections, err := started.DB().Connections(ctx, nil)
+	connections, err := invoices.Connections(ctx, started.DB(), nil)
 	if err == nil {
-		_, err = started.DB().ConfirmCreditNotes(ctx, connections[0].ID, "C-1", "provider protocol")
+		_, err = invoices.ConfirmCreditNotes(ctx, started.DB(), connections[0].ID, "C-1", "provider protocol")
 	}
 	if err != nil {
 		t.Error(err)

@@ -20,7 +20,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"quittance/internal/buildinfo"
-	"quittance/internal/store"
+	"quittance/internal/ledger/base"
 )
 
 // name is what this program is called: in its usage, in its errors and in the audit log.
@@ -79,8 +79,8 @@ func run() int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	actor := store.Actor{Kind: store.ActorAdministrator, Name: name, Means: store.MeansCommandLine}
-	env := environment{ctx: store.WithActor(ctx, actor), stdin: os.Stdin, stdout: os.Stdout, log: root.logger(os.Stderr)}
+	actor := base.Actor{Kind: base.ActorAdministrator, Name: name, Means: base.MeansCommandLine}
+	env := environment{ctx: base.WithActor(ctx, actor), stdin: os.Stdin, stdout: os.Stdout, log: root.logger(os.Stderr)}
 	if err := command.Run(env); err != nil {
 		if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 			return 0 // interrupted before the work began

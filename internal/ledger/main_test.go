@@ -1,0 +1,10 @@
+package ledger_test
+
+import (
+	"os"
+	"testing"
+
+	"quittance/test/ledgertest/fixture"
+)
+
+func TestMain(m *testing.M) { os.Exit(fixture.Main(m)) }
