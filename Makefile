@@ -116,7 +116,6 @@ crash:
 replicas:
 	go test -run 'TestReplicasRace|TestKilledInside|TestRolling|TestPostgresInTrouble|TestDiskFull|TestAdditive|TestMigrateBeside|TestPingWrites' -v -timeout 1h ./test/integration ./internal/ledger/...
 evidence:
-	go test -count=1 -run 'TestAppendOnly|TestVerify' -v ./internal/ledger/base
 	go test -count=1 -v ./internal/ledger/proof -every-row
 	go test -count=1 -run 'TestAppendOnly|TestTampered|TestAnchor|TestVerify|TestSeals|TestExport|TestScripts/evidence' -v ./test/integration
 canaries:

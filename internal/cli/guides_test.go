@@ -4,12 +4,11 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"quittance"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
-
-	"quittance"
 )
 
 // guides returns the text of every guide by file.

@@ -2,14 +2,15 @@ package console_test
 
 import (
 	"net/http"
-	"quittance/internal/ledger/invoices"
-	"quittance/test/kit"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"quittance/internal/ledger/invoices"
+	"quittance/test/kit"
 )
 
 // TestFormTax checks what the form says of a tax that contradicts its category, over a connection without a format:

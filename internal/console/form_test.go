@@ -5,17 +5,18 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"quittance/client/api"
-	"quittance/internal/ledger/invoices"
-	"quittance/internal/view"
-	"quittance/test/kit"
-	"quittance/test/ledgertest"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"golang.org/x/net/html"
+
+	"quittance/client/api"
+	"quittance/internal/ledger/invoices"
+	"quittance/internal/view"
+	"quittance/test/kit"
+	"quittance/test/ledgertest"
 )
 
 // controls returns the fields of a page's forms, as a browser would send them without a button.

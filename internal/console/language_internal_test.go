@@ -11,10 +11,10 @@ import (
 	"strings"
 	"testing"
 
-	"quittance/internal/page"
-
 	"golang.org/x/text/feature/plural"
 	"golang.org/x/text/language"
+
+	"quittance/internal/page"
 )
 
 // placeholder is a verb of package fmt with its flags and argument index.

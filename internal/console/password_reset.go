@@ -3,6 +3,7 @@ package console
 import (
 	"errors"
 	"net/http"
+
 	"quittance/client/api"
 	"quittance/internal/access"
 	"quittance/internal/account"

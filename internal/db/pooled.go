@@ -7,10 +7,10 @@ import (
 	"log/slog"
 	"net/url"
 
-	"quittance/internal/problem"
-
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"quittance/internal/problem"
 )
 
 // This file is about a connection pool such as PgBouncer between this program and PostgreSQL. In transaction mode it

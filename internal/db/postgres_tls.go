@@ -5,9 +5,9 @@ import (
 	"net/netip"
 	"strings"
 
-	"quittance/internal/problem"
-
 	"github.com/jackc/pgx/v5"
+
+	"quittance/internal/problem"
 )
 
 // ErrUnverifiedServer says that somebody else on the network could read a connection to PostgreSQL, or pose as the

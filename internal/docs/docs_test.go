@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"quittance"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,7 +20,6 @@ import (
 
 	"golang.org/x/net/html"
 
-	"quittance"
 	"quittance/internal/docs"
 	"quittance/internal/server"
 )

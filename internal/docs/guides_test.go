@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"quittance"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,7 +14,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"quittance"
 	"quittance/client/api"
 	"quittance/client/receiver"
 	"quittance/sandbox/fakeprovider"

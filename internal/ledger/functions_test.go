@@ -9,7 +9,6 @@ import (
 	"quittance/internal/ledger/identity"
 	"quittance/internal/ledger/incoming"
 	"quittance/internal/ledger/invoices"
-	"quittance/internal/ledger/proof"
 )
 
 // tenantFunctions returns the exported functions of the ledger that access data of a tenant, by name.
@@ -96,8 +95,15 @@ func tenantFunctions() map[string]any {
 		"invoices.UsableConnection":          invoices.UsableConnection,
 		"invoices.UsedNumbers":               invoices.UsedNumbers,
 		"invoices.VoidCreditNote":            invoices.VoidCreditNote,
-		"proof.VerifyTenant":                 proof.VerifyTenant,
 	}
+}
+
+// noData are the exported functions that take a tenant and access nothing of it, and why.
+var noData = map[string]string{
+	"incoming.SealIncoming": "seals what it is given",
+	"invoices.Customers":    "names the book, whose methods are tried for themselves",
+	"invoices.Items":        "as invoices.Customers",
+	"invoices.SealAs":       "seals what it is given",
 }
 
 // TestTenantFunctionsAreComplete checks that tenantFunctions has every exported function that accesses data of a
@@ -108,11 +114,11 @@ func TestTenantFunctionsAreComplete(t *testing.T) {
 		for _, declaration := range file.Decls {
 			function, ok := declaration.(*ast.FuncDecl)
 			if !ok || !function.Name.IsExported() || function.Recv != nil || file.Name.Name == "base" ||
-				!takes(function, "Tenant") || !takesContext(function) || takes(function, "Tx", "Querier") {
+				!takes(function, "Tenant") || takes(function, "Tx", "Querier") {
 				continue
 			}
 			name := file.Name.Name + "." + function.Name.Name
-			if known[name] == nil {
+			if known[name] == nil && noData[name] == "" {
 				t.Errorf("%s takes a tenant and is not among the functions of tenantFunctions", name)
 			}
 			delete(known, name)

@@ -30,9 +30,9 @@ func TestRetentionPlans(t *testing.T) {
 		at, looked := s.Clock.Now().UnixMicro(), 0
 		for _, statement := range statementsOf(t) {
 			args := map[string][]any{
-				"ApplyRetention": {make([]byte, 16), make([]byte, 16), 256},
-				"pruneAttempts":  {make([]byte, 16), make([]byte, 16), make([]byte, 16), 256, at},
-				"pruneEvents":    {make([]byte, 16), make([]byte, 16), make([]byte, 16), 256},
+				"invoices.ApplyRetention": {make([]byte, 16), make([]byte, 16), 256},
+				"invoices.pruneAttempts":  {make([]byte, 16), make([]byte, 16), make([]byte, 16), 256, at},
+				"invoices.pruneEvents":    {make([]byte, 16), make([]byte, 16), make([]byte, 16), 256},
 			}[statement.function]
 			if args == nil || strings.Contains(statement.text, "delete") {
 				continue

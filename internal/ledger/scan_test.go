@@ -98,8 +98,8 @@ func TestScanPlans(t *testing.T) {
 		}
 		checked := 0
 		for _, statement := range statementsOf(t) {
-			table := map[string]string{"DueDeliveryQueues": "deliveries",
-				"DueSubmissionQueues": "submissions"}[statement.function]
+			table := map[string]string{"events.DueDeliveryQueues": "deliveries",
+				"invoices.DueSubmissionQueues": "submissions"}[statement.function]
 			if table == "" {
 				continue
 			}

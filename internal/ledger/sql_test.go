@@ -4,7 +4,9 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io/fs"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -17,23 +19,23 @@ import (
 
 // unscoped lists the functions that may touch a tenant's table without naming the tenant, and why.
 var unscoped = map[string]string{
-	"AllSubmissions":         "an administrator's list of all accounts",
-	"UnknownSubmissions":     "as AllSubmissions",
-	"ClaimSubmissions":       "a queue belongs to a connection and has work of every tenant; each row is returned with its tenant",
-	"DueSubmissionQueues":    "a queue belongs to a connection; the scan returns no rows of tenants",
-	"ReleaseOrphanedLeases":  "makes every interrupted call due when the only process starts",
-	"markRestored":           "a restored database: every open submission is looked up, and every token is revoked",
-	"ReadPollLag":            "numbers for the operator",
-	"ReadUnknownAges":        "numbers for the operator",
-	"SummarizeMissing":       "makes the missing summaries after a migration",
-	"CountMissing":           "counts the invoices that a migration left uncounted",
-	"DeleteExpiredResponses": "removes expired idempotency keys of all tenants",
-	"DeleteExpiredUploads":   "removes expired uploads of all tenants",
-	"Contradicted":           "a number for the operator",
-	"Backlogs":               "numbers for the operator",
-	"BeginEvidence":          "finds out whether the database has any evidence",
-	"discardMissingProofs":   "a restored database: each row is written back to its own tenant",
-	"verifyStrays":           "finds rows that belong to no tenant",
+	"lists.AllSubmissions":            "an administrator's list of all accounts",
+	"lists.UnknownSubmissions":        "as AllSubmissions",
+	"invoices.ClaimSubmissions":       "a queue belongs to a connection and has work of every tenant; each row is returned with its tenant",
+	"invoices.DueSubmissionQueues":    "a queue belongs to a connection; the scan returns no rows of tenants",
+	"invoices.ReleaseOrphanedLeases":  "makes every interrupted call due when the only process starts",
+	"ledger.markRestored":             "a restored database: every open submission is looked up, and every token is revoked",
+	"invoices.ReadPollLag":            "numbers for the operator",
+	"lists.ReadUnknownAges":           "numbers for the operator",
+	"invoices.SummarizeMissing":       "makes the missing summaries after a migration",
+	"invoices.CountMissing":           "counts the invoices that a migration left uncounted",
+	"invoices.DeleteExpiredResponses": "removes expired idempotency keys of all tenants",
+	"invoices.DeleteExpiredUploads":   "removes expired uploads of all tenants",
+	"invoices.Contradicted":           "a number for the operator",
+	"lists.Backlogs":                  "numbers for the operator",
+	"base.BeginEvidence":              "finds out whether the database has any evidence",
+	"ledger.discardMissingProofs":     "a restored database: each row is written back to its own tenant",
+	"proof.verifyStrays":              "finds rows that belong to no tenant",
 }
 
 var (
@@ -155,6 +157,7 @@ func statementsOf(t *testing.T) (out []statement) {
 	t.Helper()
 	set, constants := token.NewFileSet(), map[string]string{}
 	files := sqlSources(t, set)
+	rows := rowColumns(files)
 	for _, file := range files {
 		ast.Inspect(file, func(node ast.Node) bool {
 			if spec, ok := node.(*ast.ValueSpec); ok && len(spec.Values) == 1 {
@@ -175,16 +178,85 @@ func statementsOf(t *testing.T) (out []statement) {
 					return true
 				}
 				text := textOf(expr, file.Name.Name, constants)
+				if call, ok := expr.(*ast.CallExpr); ok {
+					text = rowStatement(t, call, function, file.Name.Name, rows)
+				}
 				if !beginsStatement.MatchString(text) {
 					return true
 				}
-				out = append(out, statement{set.Position(expr.Pos()).String(), function.Name.Name,
+				out = append(out, statement{set.Position(expr.Pos()).String(), file.Name.Name + "." + function.Name.Name,
 					strings.Join(strings.Fields(text), " ")})
 				return false
 			})
 		}
 	}
 	return out
+}
+
+// rowColumns returns the columns of the structs that statements are made from, by "package.Type". Those of the primary
+// key end with ",key".
+func rowColumns(files []*ast.File) map[string][]string {
+	columns := map[string][]string{}
+	for _, file := range files {
+		ast.Inspect(file, func(node ast.Node) bool {
+			spec, ok := node.(*ast.TypeSpec)
+			if !ok {
+				return true
+			}
+			body, ok := spec.Type.(*ast.StructType)
+			if !ok {
+				return true
+			}
+			for _, field := range body.Fields.List {
+				if field.Tag == nil {
+					continue
+				}
+				if column, ok := reflect.StructTag(strings.Trim(field.Tag.Value, "`")).Lookup("db"); ok {
+					name := file.Name.Name + "." + spec.Name.Name
+					columns[name] = append(columns[name], column)
+				}
+			}
+			return true
+		})
+	}
+	return columns
+}
+
+// rowStatement returns the statement that a call of base.Insert or base.Update makes, as its text would be; "" for
+// other calls. [base.Tx.InsertSealedRow] is for tables without a tenant.
+func rowStatement(t *testing.T, call *ast.CallExpr, within *ast.FuncDecl, in string,
+	rows map[string][]string) string {
+	t.Helper()
+	function, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || typeName(function.X) != "base" || function.Sel.Name != "Insert" && function.Sel.Name != "Update" {
+		return ""
+	}
+	row, table := call.Args[1], textOf(call.Args[0], in, nil)
+	ast.Inspect(within, func(node ast.Node) bool { // a variable is declared with its type
+		if made, ok := node.(*ast.AssignStmt); ok && made.Tok == token.DEFINE && typeName(made.Lhs[0]) == typeName(row) {
+			row = made.Rhs[0]
+		}
+		return true
+	})
+	var columns []string
+	if literal, ok := row.(*ast.CompositeLit); ok {
+		columns = rows[in+"."+typeName(literal.Type)]
+	}
+	if len(columns) == 0 || table == " " {
+		t.Fatalf("the row of a statement in %s is no struct of the package with columns", in)
+	}
+	if function.Sel.Name == "Insert" {
+		return "insert into " + table + " (" + strings.Join(columns, ", ") + ") values ()"
+	}
+	var sets, keys []string
+	for _, column := range columns {
+		if key, is := strings.CutSuffix(column, ",key"); is {
+			keys = append(keys, key+" = $1")
+		} else {
+			sets = append(sets, column+" = $1")
+		}
+	}
+	return "update " + table + " set " + strings.Join(sets, ", ") + " where " + strings.Join(keys, " and ")
 }
 
 // sqlSources parses the source of the packages with statements about tenants.
@@ -194,9 +266,17 @@ func sqlSources(t *testing.T, set *token.FileSet) []*ast.File {
 }
 
 // sources parses the source files of the ledger, without tests.
-func sources(t *testing.T, set *token.FileSet) []*ast.File {
+func sources(t *testing.T, set *token.FileSet) (files []*ast.File) {
 	t.Helper()
-	return slices.Concat(parsed(t, set, "*.go"), parsed(t, set, "*/*.go"))
+	kit.Must(t, filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.IsDir() {
+			if found, _ := filepath.Glob(filepath.Join(name, "*.go")); len(found) > 0 {
+				files = append(files, parsed(t, set, filepath.Join(name, "*.go"))...)
+			}
+		}
+		return err
+	}))
+	return files
 }
 
 // parsed parses the source files that a pattern matches, without tests.

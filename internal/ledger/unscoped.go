@@ -6,10 +6,14 @@ package ledger
 //
 // What the ledger is made of (base): its packages alone may use it, which test/archtest holds.
 //
-//   - [base.DB.Write], [base.DB.Acting], [base.DB.Acts], [base.DB.Tenants], [base.DB.FindTenant], [base.DB.ScanQueues]
-//   - [base.DB.SchemaVersion], [base.DB.CheckRelease], [base.DB.KeyRecords], [base.DB.UseKeys],
-//     [base.DB.AccessRecordGone], [base.DB.BeginEvidence], [base.DB.RememberEvidence], [base.DB.RemembersEvidence],
-//     [base.DB.RecordRemoval]
+//   - [base.DB.Write], [base.DB.Querier], [base.DB.SQL], [base.DB.Sealer], [base.Collect]
+//   - [base.DB.TenantOf], [base.DB.CurrentTenant], [base.DB.ScanTenant], [base.DB.Tenants], [base.DB.FindTenant],
+//     [base.DB.ScanQueues] make tenants
+//   - [base.DB.Acting], [base.DB.Acts], [base.DB.ActingAccount], [base.DB.ActingUser], [base.DB.WalkSealed],
+//     [base.DB.RefuseSealing], [base.DB.AccessRecordGone] read rows that decide who may act
+//   - [base.DB.SchemaVersion], [base.DB.CheckRelease], [base.DB.KeyRecords], [base.DB.UseKeys]
+//   - [base.DB.BeginEvidence], [base.DB.RememberEvidence], [base.DB.RemembersEvidence], [base.DB.RecordRemoval],
+//     [base.DB.EvidenceRecord], [base.DB.EventsRemoved] are about the evidence as a whole
 //
 // Opening and operating a database (open.go, migration.go, backup.go; base: db.go, database.go, id.go, tenant.go;
 // invoices: summary.go): the database serves all tenants. [base.DB.Tenant] is how administration commands get a tenant.
@@ -52,7 +56,7 @@ package ledger
 //   - [base.DB.Authenticate], [identity.CreateToken], [identity.CreateSignOnToken], [identity.RevokeToken]
 //
 // API keys (apikey_use.go): a key is looked up like a token, and the uses of all keys are written together. Everything
-// else about keys is a method of *Tenant.
+// else about keys takes a *Tenant.
 //
 //   - [base.DB.AuthenticateAPIKey], and [base.DB.RecordUses] for sessions too (uses.go)
 //
@@ -125,7 +129,7 @@ package ledger
 //   - [base.DB.ChangedRows] counts rows without saying whose
 //
 // Evidence of the whole database (seal_evidence.go, verify.go, anchor.go, evidence_record.go): it is verified, sealed
-// and anchored for all tenants together. [proof.VerifyTenant] is the version for one tenant.
+// and anchored for all tenants together.
 //
 //   - [proof.Verify], [proof.SealEvidence], [base.DB.EvidenceKey]
 //   - [identity.RecordVerification], [identity.LastVerification] (verification.go)

@@ -3,14 +3,15 @@ package server_test
 import (
 	"fmt"
 	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+
 	"quittance/client/api"
 	"quittance/internal/account"
 	"quittance/internal/ledger/identity"
 	"quittance/internal/service"
 	"quittance/test/accounttest"
-	"sync"
-	"sync/atomic"
-	"testing"
 )
 
 const passwordAPI = "/api/v1/client/auth/password"

@@ -5,6 +5,11 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
 	"quittance/client/api"
 	"quittance/internal/access"
 	"quittance/internal/ledger/identity"
@@ -12,10 +17,6 @@ import (
 	"quittance/internal/server"
 	"quittance/test/audittest"
 	"quittance/test/ledgertest"
-	"slices"
-	"strings"
-	"testing"
-	"time"
 )
 
 // TestEveryOperation checks every operation with every documented response, over real HTTP. It fails for a route

@@ -33,13 +33,13 @@ type Config struct {
 	Environment string
 	// Database is sqlite:PATH or postgres://…
 	Database string
-	// DatabaseDirect is [store.Options.Direct].
+	// DatabaseDirect is [base.Options.Direct].
 	DatabaseDirect string
 	// Keys seal the values that must not be readable in the database.
 	Keys *secret.Keyring
 	// ReloadKeys reads them again after a rotation.
 	ReloadKeys func() (*secret.Keyring, error)
-	// Now is [store.Options.Now], the clock of the process; nil in production.
+	// Now is [base.Options.Now], the clock of the process; nil in production.
 	Now func() time.Time
 	// API and Workers choose what this process does.
 	API, Workers bool

@@ -14,7 +14,7 @@ import (
 const (
 	// keysInterval is how often the key file is checked, so that an added key is loaded soon.
 	keysInterval = time.Second
-	// registerInterval is how often a server renews its registration; far below store.ServerTimeout.
+	// registerInterval is how often a server renews its registration; far below base.ServerTimeout.
 	registerInterval = 10 * time.Second
 )
 

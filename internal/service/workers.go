@@ -4,11 +4,12 @@ import (
 	"context"
 	"iter"
 	"log/slog"
+	"sync"
+	"time"
+
 	"quittance/internal/ledger"
 	"quittance/internal/ledger/invoices"
 	"quittance/internal/queue"
-	"sync"
-	"time"
 )
 
 // The sizes of the worker pools; see [queue.Options]. Deliveries and status queries mostly wait for servers of others,

@@ -7,11 +7,11 @@ import (
 	"strconv"
 	"strings"
 
-	"quittance/client/api"
-	"quittance/internal/problem"
-
 	"code.dny.dev/ssrf"
 	"golang.org/x/net/idna"
+
+	"quittance/client/api"
+	"quittance/internal/problem"
 )
 
 // MaxURL is the largest length of a destination, in characters.

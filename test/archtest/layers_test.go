@@ -52,6 +52,39 @@ func (m *module) testLayers(t *testing.T) {
 	}
 }
 
+// listedPackage matches a package in the list of internal/ledger/doc.go.
+var listedPackage = regexp.MustCompile(`(?m)^//   - ([a-z]+):`)
+
+// testLedgerOrder holds that a package of the ledger imports only those that stand before it in the list of its
+// documentation.
+func (m *module) testLedgerOrder(t *testing.T) {
+	text, err := os.ReadFile(ledger + "/doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	order := map[string]int{ledger: 1 << 30} // above them all
+	for n, found := range listedPackage.FindAllStringSubmatch(string(text), -1) {
+		order[ledger+"/"+found[1]] = n
+	}
+	m.production(func(pkg string, f sourceFile) {
+		if !strings.HasPrefix(pkg+"/", ledger+"/") {
+			return
+		}
+		from, listed := order[pkg]
+		if !listed {
+			t.Errorf("%s/doc.go does not list %s", ledger, pkg)
+		}
+		for _, spec := range f.syntax.Imports {
+			if to, ok := order[relative(imported(spec))]; ok && to >= from {
+				t.Errorf("%s: %s imports %s, which stands behind it in %s/doc.go", m.at(spec), pkg, imported(spec), ledger)
+			}
+		}
+	})
+	if len(order) < 8 {
+		t.Errorf("%s/doc.go lists only %d packages", ledger, len(order))
+	}
+}
+
 // layerOf returns the layer of a package, which is that of the package above it if the table does not have it.
 func layerOf(layers map[string]int, pkg string) (layer int, ok bool) {
 	for ; pkg != "." && pkg != "internal"; pkg = path.Dir(pkg) {

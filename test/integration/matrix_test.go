@@ -394,7 +394,7 @@ var unreached = map[string]string{
 	"anchor":                    "it writes nothing and waits for earlier writes",
 }
 
-var namedStep = regexp.MustCompile(`(?:\.write\(ctx, (?:ID\{\}, )?|\bfact\w+ += |Checkpoint\(store\.Before, )"([^"]+)"`)
+var namedStep = regexp.MustCompile(`(?:\.Write\(ctx, |SharedOperation\{Name: |\bfact\w+ += |Checkpoint\(base\.Before, )"([^"]+)"`)
 
 // TestEveryNamedStepIsInTheMatrix checks that every step with a name in the source is in the matrix, even one that no
 // story reaches.

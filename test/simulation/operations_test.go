@@ -5,11 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
+	"time"
+
 	"quittance/internal/ledger/invoices"
 	"quittance/internal/secret"
 	"quittance/sandbox/fakeprovider"
-	"slices"
-	"time"
 )
 
 // operation is an action of a company or its administrator.

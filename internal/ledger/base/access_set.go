@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"math/big"
+
 	"quittance/internal/secret"
 )
 

@@ -4,12 +4,13 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"quittance/client/api"
-	"quittance/internal/access"
 	"slices"
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
+
+	"quittance/client/api"
+	"quittance/internal/access"
 )
 
 // The states of an account.

@@ -4,9 +4,10 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
-	"quittance/internal/access"
 	"slices"
 	"strings"
+
+	"quittance/internal/access"
 )
 
 // SourceNetworkError says that a valid API key was used from a network that it is not accepted from.

@@ -208,6 +208,9 @@ func (deferredEntry) WriteAll(ctx context.Context, t *Tx, all []Deferred) error 
 
 // Audit is [Tx.Audit] for an act on the tenant's data. The entry counts towards the quota of the company.
 func (t *Tenant) Audit(tx *Tx, act Act) error {
+	if t.DB() == nil {
+		return ErrNoTenant
+	}
 	act.Account = t.account
 	e, err := tx.AuditAs(tx.Actor, act)
 	if err == nil {

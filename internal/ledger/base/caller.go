@@ -53,6 +53,9 @@ func (t *Tenant) Service() *Tenant {
 // change the role would wait for as long as the user always has one more call under way. A call that is under way when
 // the role changes counts as the earlier of the two.
 func (t *Tenant) Authorize(ctx context.Context, tx *Tx) error {
+	if t.DB() == nil {
+		return ErrNoTenant
+	}
 	if t.caller == nil {
 		return nil
 	}

@@ -5,8 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	sqldb "quittance/internal/db"
 	"time"
+
+	sqldb "quittance/internal/db"
 )
 
 // WriteTimeout bounds every write.

@@ -154,7 +154,7 @@ func (db *DB) Ping(ctx context.Context) error {
 	})
 }
 
-// Micros and instant convert between a time and its column, in microseconds since 1970.
+// Micros and [Instant] convert between a time and its column, in microseconds since 1970.
 func Micros(t time.Time) int64 { return t.UnixMicro() }
 
 // Instant is the reverse of [Micros].

@@ -111,6 +111,9 @@ func LimitOf(quota int64) int64 {
 // WithinQuotas returns a [*QuotaError] if the company has used up its bytes, or may not have the given number of
 // further drafts.
 func (t *Tenant) WithinQuotas(ctx context.Context, q Querier, drafts int64) error {
+	if t.DB() == nil {
+		return ErrNoTenant
+	}
 	var used Usage
 	if err := q.QueryRowContext(ctx, `select stored_bytes, drafts from tenants where id = $1 and frozen_at is null`,
 		t.id).Scan(&used.Bytes, &used.Drafts); err != nil {

@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
+
 	"quittance/internal/ledger/schema"
 	"quittance/internal/problem"
-	"strconv"
 )
 
 // SchemaUse says what [ledger.Open] may do to the schema of a database.

@@ -5,10 +5,11 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
-	"quittance/internal/access"
-	sqldb "quittance/internal/db"
 
 	jsonv2 "github.com/go-json-experiment/json"
+
+	"quittance/internal/access"
+	sqldb "quittance/internal/db"
 )
 
 // Authenticate returns the session of a valid token. It returns [ErrNotFound] if the token is unknown, expired or

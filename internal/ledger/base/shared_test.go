@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -16,12 +15,11 @@ import (
 	"quittance/internal/ledger/identity"
 	"quittance/internal/ledger/invoices"
 	"quittance/internal/secret"
+	"quittance/test/kit"
 	"quittance/test/ledgertest"
 )
 
 // The operations that share their statements.
-//
-//nolint:gochecknoglobals // constants
 var (
 	creation   = base.SharedOperation{Name: "create invoice", Groups: 4}
 	attempting = base.SharedOperation{Name: "record attempt", Groups: 1}
@@ -73,9 +71,12 @@ func (g grouped) batch(t *testing.T, operation base.SharedOperation, n int, writ
 	<-begun
 	for k := range n {
 		running.Go(func() { write(k) })
-		for g.waiting[operation]() <= k {
-			runtime.Gosched()
-		}
+		kit.Must(t, kit.Poll(func() error {
+			if waiting := g.waiting[operation](); waiting <= k {
+				return fmt.Errorf("%d writes wait, and not %d", waiting, k+1)
+			}
+			return nil
+		}))
 	}
 	close(end)
 	running.Wait()

@@ -6,7 +6,8 @@ import (
 )
 
 // Tenant is the data of one company, and the only access to it. Only this package creates one: for a valid token, for
-// claimed work, or for an administrator who names the account. All operations of the zero value return [ErrNoTenant].
+// claimed work, or for an administrator who names the account. Everything that accesses data returns [ErrNoTenant] for
+// the zero value and for nil.
 type Tenant struct {
 	db      *DB
 	id      ID

@@ -242,6 +242,21 @@ func CreateToken(ctx context.Context, db *base.DB, user base.User, add NewToken)
 	return account, err
 }
 
+// tokenRow is a new session.
+type tokenRow struct {
+	Digest         []byte          `db:"digest"`
+	Account        base.ID         `db:"account_id"`
+	Tenant         base.ID         `db:"tenant_id"`
+	User           base.ID         `db:"user_id"`
+	ChangeRequired int64           `db:"password_change_required"`
+	CreatedAt      int64           `db:"created_at"`
+	ExpiresAt      int64           `db:"expires_at"`
+	Client         SessionClient   `db:"client"`
+	Means          base.LoginMeans `db:"means"`
+	Source         string          `db:"source"`
+	UserAgent      string          `db:"user_agent"`
+}
+
 // insertToken inserts a token of a user of a locked account. changeRequired says that the user has to change the
 // password first.
 func insertToken(ctx context.Context, t *base.Tx, user base.User, add NewToken, changeRequired bool) error {
@@ -249,10 +264,10 @@ func insertToken(ctx context.Context, t *base.Tx, user base.User, add NewToken, 
 	if err != nil {
 		return err
 	}
-	_, err = t.InsertSealed(ctx, base.SealedTokens.Row(add.Digest[:]),
-		`insert into tokens (digest, account_id, tenant_id, user_id, password_change_required, created_at, expires_at, client, means, source, user_agent)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`, add.Digest[:], user.Account, tenant.ID(), user.ID, base.Flag(changeRequired), base.Micros(t.Now()), base.Micros(add.ExpiresAt),
-		add.Client, add.Means, t.Actor.Source, boundedUserAgent(add.UserAgent))
+	_, err = t.InsertSealedRow(ctx, base.SealedTokens, []any{add.Digest[:]}, tokenRow{Digest: add.Digest[:],
+		Account: user.Account, Tenant: tenant.ID(), User: user.ID, ChangeRequired: base.Flag(changeRequired),
+		CreatedAt: base.Micros(t.Now()), ExpiresAt: base.Micros(add.ExpiresAt), Client: add.Client, Means: add.Means,
+		Source: t.Actor.Source, UserAgent: boundedUserAgent(add.UserAgent)})
 	if err != nil {
 		return err
 	}

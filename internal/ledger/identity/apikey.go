@@ -85,14 +85,10 @@ func CreateAPIKey(ctx context.Context, t *base.Tenant, add NewAPIKey) (APIKey, e
 		}
 		prefix, lastFour := secret.APIKeyHint(add.Key)
 		digest := secret.Digest(add.Key)
-		var expires any
-		if add.ExpiresAt != nil {
-			expires = base.Micros(*add.ExpiresAt)
-		}
-		if _, err := tx.InsertSealed(ctx, base.SealedAPIKeys.Row(t.Account(), id),
-			`insert into api_keys (account_id, id, digest, prefix, last_four, name, scopes, networks, created_by, created_at, expires_at)
-			values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`, t.Account(), id, digest[:], prefix, lastFour, add.Name, joinTexts(add.Scopes), joinTexts(add.Networks),
-			creator, base.Micros(tx.Now()), expires); err != nil {
+		if _, err := tx.InsertSealedRow(ctx, base.SealedAPIKeys, []any{t.Account(), id}, apiKeyRow{Account: t.Account(),
+			ID: id, Digest: digest[:], Prefix: prefix, LastFour: lastFour, Name: add.Name, Scopes: joinTexts(add.Scopes),
+			Networks: joinTexts(add.Networks), CreatedBy: creator, CreatedAt: base.Micros(tx.Now()),
+			ExpiresAt: base.MicrosOrNil(add.ExpiresAt)}); err != nil {
 			return err
 		}
 		if k, err = apiKey(ctx, t, tx, id, ""); err != nil {
@@ -101,6 +97,21 @@ func CreateAPIKey(ctx context.Context, t *base.Tenant, add NewAPIKey) (APIKey, e
 		return t.Audit(tx, apiKeyAct("api_key.create", &k))
 	})
 	return k, err
+}
+
+// apiKeyRow is a new API key.
+type apiKeyRow struct {
+	Account   base.ID `db:"account_id"`
+	ID        base.ID `db:"id"`
+	Digest    []byte  `db:"digest"`
+	Prefix    string  `db:"prefix"`
+	LastFour  string  `db:"last_four"`
+	Name      string  `db:"name"`
+	Scopes    string  `db:"scopes"`
+	Networks  string  `db:"networks"`
+	CreatedBy any     `db:"created_by"` // an identifier, or nil for an administrator
+	CreatedAt int64   `db:"created_at"`
+	ExpiresAt *int64  `db:"expires_at"`
 }
 
 // apiKeyCreator returns the user who creates a key, as the value of a column; nil for an administrator. It locks the

@@ -237,12 +237,28 @@ func insertMail(ctx context.Context, t *base.Tx, m NewMail) error {
 		subject = m.Subject[:]
 	}
 	t.Notify(base.WorkMails)
-	_, err = t.Exec(ctx,
-		`insert into mails (account_id, id, kind, recipient, user_id, subject_id, language, secret, count, state, created_at, due_at, expires_at)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11, $12)`,
-		m.Account, id, m.Kind, m.To, m.User, subject, m.Language, sealed, m.Count, MailPending, base.Micros(now),
-		base.Micros(m.ExpiresAt))
+	statement, args := base.Insert("mails", mailRow{Account: m.Account, ID: id, Kind: m.Kind, Recipient: m.To,
+		User: m.User, Subject: subject, Language: m.Language, Secret: sealed, Count: m.Count, State: MailPending,
+		CreatedAt: base.Micros(now), DueAt: base.Micros(now), ExpiresAt: base.Micros(m.ExpiresAt)})
+	_, err = t.Exec(ctx, statement, args...)
 	return err
+}
+
+// mailRow is a mail that is to be sent.
+type mailRow struct {
+	Account   base.ID   `db:"account_id"`
+	ID        base.ID   `db:"id"`
+	Kind      MailKind  `db:"kind"`
+	Recipient string    `db:"recipient"`
+	User      *base.ID  `db:"user_id"`
+	Subject   []byte    `db:"subject_id"`
+	Language  string    `db:"language"`
+	Secret    []byte    `db:"secret"`
+	Count     int64     `db:"count"`
+	State     MailState `db:"state"`
+	CreatedAt int64     `db:"created_at"`
+	DueAt     int64     `db:"due_at"`
+	ExpiresAt int64     `db:"expires_at"`
 }
 
 // MailBinding binds the secret of a mail to its row and to its recipient: nobody can redirect a link without the keys.

@@ -380,6 +380,35 @@ func writeIncoming(ctx context.Context, t *base.Tenant, tx *base.Tx, r *Revision
 	return err
 }
 
+// revisionRow is a new revision.
+type revisionRow struct {
+	Tenant            base.ID `db:"tenant_id"`
+	Incoming          base.ID `db:"incoming_id"`
+	Revision          int64   `db:"revision"`
+	DocumentType      *string `db:"document_type"`
+	InvoiceNumber     *string `db:"invoice_number"`
+	SupplierName      *string `db:"supplier_name"`
+	SupplierNetworkID *string `db:"supplier_network_id"`
+	IssueDate         *string `db:"issue_date"`
+	DueDate           *string `db:"due_date"`
+	Currency          *string `db:"currency"`
+	TotalAmount       *string `db:"total_amount"`
+	ReceivedAt        *int64  `db:"received_at"`
+	MediaType         string  `db:"media_type"`
+	Size              *int64  `db:"size"`
+	SHA256            []byte  `db:"sha256"`
+	ClaimedSHA256     *string `db:"claimed_sha256"`
+	Retained          int64   `db:"retained"`
+	Withheld          int64   `db:"withheld"`
+	Body              []byte  `db:"body"`
+	Metadata          []byte  `db:"metadata"`
+	MetadataSHA256    []byte  `db:"metadata_sha256"`
+	RetainedAt        int64   `db:"retained_at"`
+	Events            []byte  `db:"events"`
+	Previous          []byte  `db:"previous"`
+	Digest            []byte  `db:"digest"`
+}
+
 func insertRevision(ctx context.Context, t *base.Tenant, tx *base.Tx, r *Revision) error {
 	body, err := sealRevision(t, r, "body", r.Body)
 	if err != nil {
@@ -389,16 +418,14 @@ func insertRevision(ctx context.Context, t *base.Tenant, tx *base.Tx, r *Revisio
 	if err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx,
-		`insert into revisions (tenant_id, incoming_id, revision, document_type, invoice_number, supplier_name,
-		supplier_network_id, issue_date, due_date, currency, total_amount, received_at, media_type, size, sha256, claimed_sha256,
-		retained, withheld, body, metadata, metadata_sha256, retained_at, events, previous, digest)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25)`,
-		t.ID(), r.Incoming, r.Revision, r.DocumentType, r.InvoiceNumber, r.SupplierName,
-		r.SupplierNetworkID, r.IssueDate, r.DueDate, r.Currency, DecimalText(r.TotalAmount),
-		base.MicrosOrNil(r.ReceivedAt),
-		r.MediaType, r.Size, r.SHA256[:], r.ClaimedSHA256, base.Flag(r.Retained), base.Flag(r.Withheld), body, metadata,
-		r.MetadataSHA256[:], base.Micros(r.RetainedAt), r.EventDigests, r.Previous[:], r.Digest[:])
+	statement, args := base.Insert("revisions", revisionRow{Tenant: t.ID(), Incoming: r.Incoming, Revision: r.Revision,
+		DocumentType: r.DocumentType, InvoiceNumber: r.InvoiceNumber, SupplierName: r.SupplierName,
+		SupplierNetworkID: r.SupplierNetworkID, IssueDate: r.IssueDate, DueDate: r.DueDate, Currency: r.Currency,
+		TotalAmount: DecimalText(r.TotalAmount), ReceivedAt: base.MicrosOrNil(r.ReceivedAt), MediaType: r.MediaType,
+		Size: r.Size, SHA256: r.SHA256[:], ClaimedSHA256: r.ClaimedSHA256, Retained: base.Flag(r.Retained),
+		Withheld: base.Flag(r.Withheld), Body: body, Metadata: metadata, MetadataSHA256: r.MetadataSHA256[:],
+		RetainedAt: base.Micros(r.RetainedAt), Events: r.EventDigests, Previous: r.Previous[:], Digest: r.Digest[:]})
+	_, err = tx.Exec(ctx, statement, args...)
 	return err
 }
 

@@ -188,12 +188,12 @@ func AddConnection(ctx context.Context, db *base.DB, account base.ID, add NewCon
 			connection.Bound()); err != nil {
 			return err
 		}
-		_, err = t.Exec(ctx,
-			`insert into connections (account_id, id, kind, environment, base_url, state, credential, fingerprint, created_at, updated_at, format, options)
-			values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9, $10, $11)`, account, id, add.Kind, add.Environment, add.BaseURL,
-			ConnectionPending, connection.Sealed, connection.Fingerprint, base.Micros(connection.CreatedAt),
-			nullIfEmpty(add.Format),
-			nullIfEmpty(optionsText(add.Options)))
+		statement, args := base.Insert("connections", connectionRow{Account: account, ID: id, Kind: add.Kind,
+			Environment: add.Environment, BaseURL: add.BaseURL, State: ConnectionPending, Credential: connection.Sealed,
+			Fingerprint: connection.Fingerprint, CreatedAt: base.Micros(connection.CreatedAt),
+			UpdatedAt: base.Micros(connection.CreatedAt), Format: nullIfEmpty(add.Format),
+			Options: nullIfEmpty(optionsText(add.Options))})
+		_, err = t.Exec(ctx, statement, args...)
 		if err != nil {
 			return err
 		}
@@ -353,23 +353,56 @@ func changeConnection(ctx context.Context, db *base.DB, id base.ID, act string,
 
 // updateConnection writes a changed connection.
 func updateConnection(ctx context.Context, t *base.Tx, c *Connection) error {
-	var at, by, contract, release any
-	if c.Approval != nil {
-		at, by, contract, release = base.Micros(c.Approval.At), c.Approval.By, c.Approval.Contract, c.Approval.Release
+	row := changedConnection{Account: c.Account, ID: c.ID, State: c.State, Credential: c.Sealed,
+		Fingerprint: c.Fingerprint, UpdatedAt: base.Micros(c.UpdatedAt)}
+	if a := c.Approval; a != nil {
+		row.ApprovedAt, row.ApprovedBy, row.ApprovedContract, row.ApprovedRelease = new(base.Micros(a.At)), &a.By,
+			&a.Contract, &a.Release
 	}
-	var confirmed, notesContract, notesMapping any
-	if c.CreditNotes != nil {
-		confirmed, notesContract, notesMapping = base.Micros(c.CreditNotes.At), c.CreditNotes.Contract, c.CreditNotes.Mapping
+	if n := c.CreditNotes; n != nil {
+		row.CreditNotesAt, row.CreditNotesContract, row.CreditNotesMapping = new(base.Micros(n.At)), &n.Contract, &n.Mapping
 	}
 	if c.RetryAt != nil {
 		c.RetryAt = &c.UpdatedAt // probe at once whether the change helps
 	}
-	_, err := t.Exec(ctx, `update connections set state = $3, credential = $4, fingerprint = $5, updated_at = $6,
-		approved_at = $7, approved_by = $8, approved_contract = $9, approved_release = $10, retry_at = $11,
-		credit_notes_at = $12, credit_notes_contract = $13, credit_notes_mapping = $14 where account_id = $1 and id = $2`,
-		c.Account, c.ID, c.State, c.Sealed, c.Fingerprint, base.Micros(c.UpdatedAt), at, by, contract, release,
-		base.MicrosOrNil(c.RetryAt), confirmed, notesContract, notesMapping)
+	row.RetryAt = base.MicrosOrNil(c.RetryAt)
+	statement, args := base.Update("connections", row)
+	_, err := t.Exec(ctx, statement, args...)
 	return err
+}
+
+// connectionRow is a new connection.
+type connectionRow struct {
+	Account     base.ID          `db:"account_id"`
+	ID          base.ID          `db:"id"`
+	Kind        string           `db:"kind"`
+	Environment string           `db:"environment"`
+	BaseURL     string           `db:"base_url"`
+	State       string           `db:"state"`
+	Credential  []byte           `db:"credential"`
+	Fingerprint string           `db:"fingerprint"`
+	CreatedAt   int64            `db:"created_at"`
+	UpdatedAt   int64            `db:"updated_at"`
+	Format      sql.Null[string] `db:"format"`
+	Options     sql.Null[string] `db:"options"`
+}
+
+// changedConnection are the columns of a connection that an administrator changes.
+type changedConnection struct {
+	Account             base.ID `db:"account_id,key"`
+	ID                  base.ID `db:"id,key"`
+	State               string  `db:"state"`
+	Credential          []byte  `db:"credential"`
+	Fingerprint         string  `db:"fingerprint"`
+	UpdatedAt           int64   `db:"updated_at"`
+	ApprovedAt          *int64  `db:"approved_at"`
+	ApprovedBy          *string `db:"approved_by"`
+	ApprovedContract    *string `db:"approved_contract"`
+	ApprovedRelease     *string `db:"approved_release"`
+	RetryAt             *int64  `db:"retry_at"`
+	CreditNotesAt       *int64  `db:"credit_notes_at"`
+	CreditNotesContract *string `db:"credit_notes_contract"`
+	CreditNotesMapping  *string `db:"credit_notes_mapping"`
 }
 
 // ErrActiveExists says that another connection of the account is active.

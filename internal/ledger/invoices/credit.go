@@ -113,12 +113,31 @@ func insertCreditNote(ctx context.Context, t *base.Tenant, tx *base.Tx, n *Credi
 		returning credit_notes`, t.ID()).Scan(&position); err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx,
-		`insert into credit_notes (tenant_id, id, position, invoice_id, number, issue_date, reason, kind, currency, total, items, created_at, reason_code, updated_at, item_count)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $12, $14)`, t.ID(), n.ID, position, n.Invoice, n.Number, n.IssueDate, n.Reason,
-		string(n.Credit.Kind), n.Currency, string(n.Credit.Total), string(items), base.Micros(n.CreatedAt), n.ReasonCode,
-		len(n.Credit.Items))
+	statement, args := base.Insert("credit_notes", creditNoteRow{Tenant: t.ID(), ID: n.ID, Position: position,
+		Invoice: n.Invoice, Number: n.Number, IssueDate: n.IssueDate, Reason: n.Reason, Kind: string(n.Credit.Kind),
+		Currency: n.Currency, Total: string(n.Credit.Total), Items: string(items), CreatedAt: base.Micros(n.CreatedAt),
+		ReasonCode: n.ReasonCode, UpdatedAt: base.Micros(n.CreatedAt), ItemCount: len(n.Credit.Items)})
+	_, err = tx.Exec(ctx, statement, args...)
 	return err
+}
+
+// creditNoteRow is a new credit note.
+type creditNoteRow struct {
+	Tenant     base.ID `db:"tenant_id"`
+	ID         base.ID `db:"id"`
+	Position   int64   `db:"position"`
+	Invoice    base.ID `db:"invoice_id"`
+	Number     string  `db:"number"`
+	IssueDate  string  `db:"issue_date"`
+	Reason     string  `db:"reason"`
+	Kind       string  `db:"kind"`
+	Currency   string  `db:"currency"`
+	Total      string  `db:"total"`
+	Items      string  `db:"items"`
+	CreatedAt  int64   `db:"created_at"`
+	ReasonCode *string `db:"reason_code"`
+	UpdatedAt  int64   `db:"updated_at"`
+	ItemCount  int     `db:"item_count"`
 }
 
 // hasLiveCredits reports whether an invoice has a credit note that is not void. A caller that depends on it has locked

@@ -114,12 +114,32 @@ func appendEvidence(ctx context.Context, t *base.Tenant, tx *base.Tx, s *Submiss
 		}
 	}
 	s.Evidence, s.Head = e.Ordinal, e.Digest[:]
-	return id, tx.ExecDeferred(ctx,
-		`insert into evidence (tenant_id, id, submission_id, ordinal, call, received_at, http_status, media_type,
-		sha256, body, truncated, withheld, words, report, events, previous, digest)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
-		t.ID(), id, s.ID, e.Ordinal, e.Call, base.Micros(e.ReceivedAt), e.HTTPStatus, e.MediaType, e.SHA256[:], body,
-		base.Flag(e.Truncated), base.Flag(e.Withheld), e.StateText, e.Report, e.EventDigests, e.Previous[:], e.Digest[:])
+	statement, args := base.Insert("evidence", evidenceRow{Tenant: t.ID(), ID: id, Submission: s.ID, Ordinal: e.Ordinal,
+		Call: e.Call, ReceivedAt: base.Micros(e.ReceivedAt), HTTPStatus: e.HTTPStatus, MediaType: e.MediaType,
+		SHA256: e.SHA256[:], Body: body, Truncated: base.Flag(e.Truncated), Withheld: base.Flag(e.Withheld),
+		Words: e.StateText, Report: e.Report, Events: e.EventDigests, Previous: e.Previous[:], Digest: e.Digest[:]})
+	return id, tx.ExecDeferred(ctx, statement, args...)
+}
+
+// evidenceRow is a new entry of the evidence.
+type evidenceRow struct {
+	Tenant     base.ID `db:"tenant_id"`
+	ID         base.ID `db:"id"`
+	Submission base.ID `db:"submission_id"`
+	Ordinal    int64   `db:"ordinal"`
+	Call       string  `db:"call"`
+	ReceivedAt int64   `db:"received_at"`
+	HTTPStatus int     `db:"http_status"`
+	MediaType  string  `db:"media_type"`
+	SHA256     []byte  `db:"sha256"`
+	Body       []byte  `db:"body"`
+	Truncated  int64   `db:"truncated"`
+	Withheld   int64   `db:"withheld"`
+	Words      string  `db:"words"`
+	Report     string  `db:"report"`
+	Events     []byte  `db:"events"`
+	Previous   []byte  `db:"previous"`
+	Digest     []byte  `db:"digest"`
 }
 
 // EvidenceColumns are what [ScanEvidence] reads.

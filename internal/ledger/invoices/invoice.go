@@ -211,7 +211,7 @@ var ErrVersion = problem.New(api.CodePreconditionFailed, "version differs")
 
 // Update changes the document of a draft, or of an invoice that the provider rejected, which becomes a draft
 // again: its submission stays in the history and the next one gets a new reference. unchanged reports whether version
-// is the one that the caller expects; if not, UpdateInvoice returns [ErrVersion]. change returns the new document for
+// is the one that the caller expects; if not, Update returns [ErrVersion]. change returns the new document for
 // the current one; its error is returned as it is.
 func Update(ctx context.Context, t *base.Tenant, id base.ID, unchanged func(version int64) bool,
 	change func(current []byte) (api.Draft, error)) (Invoice, error) {

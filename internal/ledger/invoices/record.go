@@ -207,20 +207,40 @@ func writeEvidence(ctx context.Context, t *base.Tenant, tx *base.Tx, s *Submissi
 	return appendEvidence(ctx, t, tx, s, *d.Evidence, tx.Now(), document, events)
 }
 
+// recordedRow are the columns of a submission that a decision changes.
+type recordedRow struct {
+	Tenant            base.ID     `db:"tenant_id,key"`
+	ID                base.ID     `db:"id,key"`
+	Outcome           api.Outcome `db:"outcome"`
+	ProviderReference *string     `db:"provider_reference"`
+	Sequence          *int64      `db:"sequence"`
+	LastCheckedAt     *int64      `db:"last_checked_at"`
+	LastStatus        int         `db:"last_status"`
+	LastSHA256        []byte      `db:"last_sha256"`
+	PollWait          int64       `db:"poll_wait"` // microseconds
+	MissingSince      *int64      `db:"missing_since"`
+	MissingCount      int         `db:"missing_count"`
+	TerminalAt        *int64      `db:"terminal_at"`
+	Evidence          int64       `db:"evidence_count"`
+	Head              []byte      `db:"evidence_head"`
+	DueAt             *int64      `db:"due_at"`
+	Lease             int64       `db:"lease"`
+	NextCheckAt       *int64      `db:"next_check_at"`
+	Seal              []byte      `db:"evidence_seal"`
+	SentAt            int64       `db:"sent_at"`
+	Resend            int64       `db:"resend"`
+}
+
 // writeRecorded writes the columns of a submission that a decision changes.
 func writeRecorded(ctx context.Context, t *base.Tenant, tx *base.Tx, s *Submission) error {
-	return tx.ExecDeferred(ctx,
-		`update submissions set outcome = $3, provider_reference = $4, sequence = $5, last_checked_at = $6,
-		last_status = $7, last_sha256 = $8, poll_wait = $9, missing_since = $10, missing_count = $11, terminal_at = $12,
-		evidence_count = $13, evidence_head = $14, due_at = $15, lease = $16, next_check_at = $17,
-		evidence_seal = $18, sent_at = $19, resend = $20 where tenant_id = $1 and id = $2`,
-		t.ID(), s.ID, storedOutcome(s.Outcome), s.ProviderReference, s.Sequence, base.MicrosOrNil(s.LastCheckedAt),
-		s.LastStatus,
-		s.LastSHA256[:], s.PollWait.Microseconds(), base.MicrosOrNil(s.MissingSince), s.MissingCount,
-		base.MicrosOrNil(s.TerminalAt),
-		s.Evidence, s.Head, base.MicrosOrNil(s.DueAt), s.fencingToken, base.MicrosOrNil(s.NextCheckAt), s.Sealed,
-		base.Micros(s.SentAt),
-		s.resend())
+	statement, args := base.Update("submissions", recordedRow{Tenant: t.ID(), ID: s.ID,
+		Outcome: storedOutcome(s.Outcome), ProviderReference: s.ProviderReference, Sequence: s.Sequence,
+		LastCheckedAt: base.MicrosOrNil(s.LastCheckedAt), LastStatus: s.LastStatus, LastSHA256: s.LastSHA256[:],
+		PollWait: s.PollWait.Microseconds(), MissingSince: base.MicrosOrNil(s.MissingSince), MissingCount: s.MissingCount,
+		TerminalAt: base.MicrosOrNil(s.TerminalAt), Evidence: s.Evidence, Head: s.Head, DueAt: base.MicrosOrNil(s.DueAt),
+		Lease: s.fencingToken, NextCheckAt: base.MicrosOrNil(s.NextCheckAt), Seal: s.Sealed, SentAt: base.Micros(s.SentAt),
+		Resend: s.resend()})
+	return tx.ExecDeferred(ctx, statement, args...)
 }
 
 // Payload returns the payload of an event about a submission with the given states.

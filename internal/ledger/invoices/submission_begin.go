@@ -151,6 +151,24 @@ func begin(ctx context.Context, t *base.Tenant, tx *base.Tx, d sendable, intent 
 	return touch(ctx, t, tx, &s, now)
 }
 
+// restartedRow are the columns of a submission that begins again under its reference.
+type restartedRow struct {
+	Tenant      base.ID         `db:"tenant_id,key"`
+	ID          base.ID         `db:"id,key"`
+	Connection  base.ID         `db:"connection_id"`
+	Number      string          `db:"number"`
+	Document    string          `db:"document"`
+	Outcome     api.Outcome     `db:"outcome"`
+	AttemptedAt int64           `db:"attempted_at"`
+	SentAt      int64           `db:"sent_at"`
+	DueAt       int64           `db:"due_at"`
+	NextCheckAt int64           `db:"next_check_at"`
+	Lease       int64           `db:"lease"`
+	PollWait    int64           `db:"poll_wait"` // 0: it is polled soon
+	BegunAt     sql.Null[int64] `db:"begun_at"`
+	Seal        []byte          `db:"evidence_seal"`
+}
+
 // restartSubmission writes another intent under the reference of a submission that the provider did not receive.
 // previousIntent is the time of the previous intent.
 func restartSubmission(ctx context.Context, t *base.Tenant, tx *base.Tx, s *Submission, previousIntent time.Time,
@@ -162,12 +180,36 @@ func restartSubmission(ctx context.Context, t *base.Tenant, tx *base.Tx, s *Subm
 	if err := SealAs(t, s, before); err != nil {
 		return err
 	}
-	return tx.ExecDeferred(ctx,
-		`update submissions set connection_id = $3, number = $4, document = $5, outcome = $6, attempted_at = $7,
-		sent_at = $7, due_at = $8, next_check_at = $8, lease = $9, poll_wait = 0, begun_at = $10, evidence_seal = $11 where tenant_id = $1 and id = $2`,
-		t.ID(), s.ID, s.Connection, s.storedNumber(), string(document), s.Outcome, base.Micros(s.AttemptedAt),
-		base.Micros(*s.DueAt),
-		s.fencingToken, s.BegunAt, s.Sealed)
+	statement, args := base.Update("submissions", restartedRow{Tenant: t.ID(), ID: s.ID, Connection: s.Connection,
+		Number: s.storedNumber(), Document: string(document), Outcome: s.Outcome, AttemptedAt: base.Micros(s.AttemptedAt),
+		SentAt: base.Micros(s.AttemptedAt), DueAt: base.Micros(*s.DueAt), NextCheckAt: base.Micros(*s.DueAt),
+		Lease: s.fencingToken, BegunAt: s.BegunAt, Seal: s.Sealed})
+	return tx.ExecDeferred(ctx, statement, args...)
+}
+
+// submissionRow is a new submission.
+type submissionRow struct {
+	Tenant            base.ID           `db:"tenant_id"`
+	ID                base.ID           `db:"id"`
+	Account           base.ID           `db:"account_id"`
+	Connection        base.ID           `db:"connection_id"`
+	Invoice           base.ID           `db:"invoice_id"`
+	Ordinal           int64             `db:"ordinal"`
+	Current           int64             `db:"current"`
+	Number            string            `db:"number"`
+	Document          string            `db:"document"`
+	Outcome           api.Outcome       `db:"outcome"`
+	AttemptedAt       int64             `db:"attempted_at"`
+	SentAt            int64             `db:"sent_at"`
+	PollWait          int64             `db:"poll_wait"` // 0: it is polled soon
+	DueAt             int64             `db:"due_at"`
+	NextCheckAt       int64             `db:"next_check_at"`
+	Lease             int64             `db:"lease"`
+	Seal              []byte            `db:"evidence_seal"`
+	BegunAt           int64             `db:"begun_at"`
+	CreditNote        sql.Null[base.ID] `db:"credit_note_id"`
+	CreditNoteOrdinal sql.Null[int64]   `db:"credit_note_ordinal"`
+	CreditedNumber    sql.Null[string]  `db:"credited_number"`
 }
 
 // insertSubmission writes the first intent under a reference. The row is sealed from the start, although its evidence
@@ -180,14 +222,13 @@ func insertSubmission(ctx context.Context, t *base.Tenant, tx *base.Tx, s *Submi
 	if err := SealAs(t, s, base.Seal{Subject: sha256.Sum256(document)}); err != nil {
 		return err
 	}
-	return tx.ExecDeferred(ctx,
-		`insert into submissions (tenant_id, id, account_id, connection_id, invoice_id, ordinal, current, number,
-		document, outcome, attempted_at, sent_at, poll_wait, due_at, next_check_at, lease, evidence_seal, begun_at, credit_note_id, credit_note_ordinal, credited_number)
-		values ($1, $2, $3, $4, $5, $13, $18, $6, $7, $8, $9, $14, 0, $10, $10, $11, $12, $9, $15, $16, $17)`,
-		t.ID(), s.ID, t.Account(), s.Connection, s.Invoice, s.storedNumber(), string(document), s.Outcome,
-		base.Micros(s.AttemptedAt),
-		base.Micros(*s.DueAt), s.fencingToken, s.Sealed, s.place, base.Micros(s.SentAt), s.credited.note, s.credited.ordinal,
-		s.credited.number, s.storedCurrent())
+	statement, args := base.Insert("submissions", submissionRow{Tenant: t.ID(), ID: s.ID, Account: t.Account(),
+		Connection: s.Connection, Invoice: s.Invoice, Ordinal: s.place, Current: s.storedCurrent(),
+		Number: s.storedNumber(), Document: string(document), Outcome: s.Outcome, AttemptedAt: base.Micros(s.AttemptedAt),
+		SentAt: base.Micros(s.SentAt), DueAt: base.Micros(*s.DueAt), NextCheckAt: base.Micros(*s.DueAt),
+		Lease: s.fencingToken, Seal: s.Sealed, BegunAt: base.Micros(s.AttemptedAt), CreditNote: s.credited.note,
+		CreditNoteOrdinal: s.credited.ordinal, CreditedNumber: s.credited.number})
+	return tx.ExecDeferred(ctx, statement, args...)
 }
 
 // submissionPreconditions is what a submission depends on, besides the invoice or the credit note.

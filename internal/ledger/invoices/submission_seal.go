@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"time"
 
+	"quittance/client/api"
 	"quittance/internal/invoice"
 	"quittance/internal/ledger/base"
 )
@@ -100,6 +101,26 @@ func SealAs(t *base.Tenant, s *Submission, next base.Seal) error {
 	return err
 }
 
+// savedRow are the columns of a submission that change without a provider response.
+type savedRow struct {
+	Tenant       base.ID          `db:"tenant_id,key"`
+	ID           base.ID          `db:"id,key"`
+	Current      int64            `db:"current"`
+	Outcome      api.Outcome      `db:"outcome"`
+	SentAt       int64            `db:"sent_at"`
+	Resend       int64            `db:"resend"`
+	MissingSince *int64           `db:"missing_since"`
+	MissingCount int              `db:"missing_count"`
+	DueAt        *int64           `db:"due_at"`
+	NextCheckAt  *int64           `db:"next_check_at"`
+	Lease        int64            `db:"lease"`
+	Seal         []byte           `db:"evidence_seal"`
+	ResolvedAt   sql.Null[int64]  `db:"resolved_at"`
+	ResolvedBy   sql.Null[string] `db:"resolved_by"`
+	Decision     sql.Null[string] `db:"resolved_decision"`
+	Reason       sql.Null[string] `db:"resolved_reason"`
+}
+
 // SaveSubmission writes what of a submission changes without a provider response, and seals it. The invoice is locked,
 // and s was read since.
 func SaveSubmission(ctx context.Context, t *base.Tenant, tx *base.Tx, s *Submission) error {
@@ -111,15 +132,12 @@ func SaveSubmission(ctx context.Context, t *base.Tenant, tx *base.Tx, s *Submiss
 		return err
 	}
 	r := s.resolution()
-	return tx.ExecDeferred(ctx,
-		`update submissions set current = $3, outcome = $4, sent_at = $5, resend = $6, missing_since = $7, missing_count = $8,
-		due_at = $9, next_check_at = $10, lease = $11, evidence_seal = $12, resolved_at = $13, resolved_by = $14, resolved_decision = $15,
-		resolved_reason = $16 where tenant_id = $1 and id = $2`,
-		t.ID(), s.ID, s.storedCurrent(), storedOutcome(s.Outcome), base.Micros(s.SentAt), s.resend(),
-		base.MicrosOrNil(s.MissingSince),
-		s.MissingCount, base.MicrosOrNil(s.DueAt), base.MicrosOrNil(s.NextCheckAt), s.fencingToken, s.Sealed, r.at, r.by,
-		r.decision,
-		r.reason)
+	statement, args := base.Update("submissions", savedRow{Tenant: t.ID(), ID: s.ID, Current: s.storedCurrent(),
+		Outcome: storedOutcome(s.Outcome), SentAt: base.Micros(s.SentAt), Resend: s.resend(),
+		MissingSince: base.MicrosOrNil(s.MissingSince), MissingCount: s.MissingCount, DueAt: base.MicrosOrNil(s.DueAt),
+		NextCheckAt: base.MicrosOrNil(s.NextCheckAt), Lease: s.fencingToken, Seal: s.Sealed, ResolvedAt: r.at,
+		ResolvedBy: r.by, Decision: r.decision, Reason: r.reason})
+	return tx.ExecDeferred(ctx, statement, args...)
 }
 
 // retireSubmission ends the time of the current submission of an invoice that is locked, if it has one: it belongs to

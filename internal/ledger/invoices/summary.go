@@ -127,17 +127,33 @@ func summaryCurrency(text string) (string, error) {
 
 const summaryColumns = `tenant_id, invoice_id, created_at, external_id, issue_date, total, recipient, terms, item_count, summary`
 
+// summaryRow is the summary of an invoice, with summaryColumns.
+type summaryRow struct {
+	Tenant     base.ID `db:"tenant_id"`
+	Invoice    base.ID `db:"invoice_id"`
+	CreatedAt  int64   `db:"created_at"`
+	ExternalID *string `db:"external_id"`
+	IssueDate  string  `db:"issue_date"`
+	Total      []byte  `db:"total"`
+	Recipient  string  `db:"recipient"`
+	Terms      string  `db:"terms"`
+	Items      int     `db:"item_count"`
+	Text       string  `db:"summary"`
+}
+
 // insertSummary stores the summary of an invoice, or replaces it.
 func insertSummary(ctx context.Context, t *base.Tenant, tx *base.Tx, i *Invoice) error {
 	s, err := Summarize(&i.Draft)
 	if err != nil {
 		return err
 	}
-	return tx.ExecDeferred(ctx, `insert into invoice_summaries (`+summaryColumns+
-		`) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-		on conflict (tenant_id, invoice_id) do update set external_id = excluded.external_id, issue_date = excluded.issue_date, total = excluded.total,
-			recipient = excluded.recipient, terms = excluded.terms, item_count = excluded.item_count, summary = excluded.summary`,
-		t.ID(), i.ID, base.Micros(i.CreatedAt), s.ExternalID, s.IssueDate, s.Total, s.Recipient, s.Terms, s.Items, s.Text)
+	statement, args := base.Insert("invoice_summaries", summaryRow{Tenant: t.ID(), Invoice: i.ID,
+		CreatedAt: base.Micros(i.CreatedAt), ExternalID: s.ExternalID, IssueDate: s.IssueDate, Total: s.Total,
+		Recipient: s.Recipient, Terms: s.Terms, Items: s.Items, Text: s.Text})
+	return tx.ExecDeferred(ctx, statement+` on conflict (tenant_id, invoice_id) do update set
+		external_id = excluded.external_id, issue_date = excluded.issue_date, total = excluded.total,
+		recipient = excluded.recipient, terms = excluded.terms, item_count = excluded.item_count,
+		summary = excluded.summary`, args...)
 }
 
 // insertSummaries stores the summaries of new invoices with one statement.

@@ -32,3 +32,10 @@ func VerifyAnchorThrough(ctx context.Context, db *base.DB, tx *sql.Tx, file []by
 	}
 	return verifyAnchor(ctx, db, rawTx{tx}, anchors)
 }
+
+// VerifyTenant verifies one company.
+func VerifyTenant(ctx context.Context, t *base.Tenant, replay Replay) (Verified, error) {
+	return base.ReadValue(t, func(q base.Querier) (Verified, error) {
+		return verifyTenantThrough(sqldb.WithoutQueryDeadline(ctx), t, q, replay)
+	})
+}

@@ -75,7 +75,7 @@ func TestSealsOfBeforeTheRecordCount(t *testing.T) {
 			fixture.ForEachStore(t, func(t *testing.T, f *fixture.Fixture) {
 				fixture.Record(t, f.Submit(t, "INV-1"), fixture.AllFour("one", false))
 				fixture.Retain(t, f.MustClaim(t), fixture.Onward("c"), fixture.Incoming("x", "one"))
-				f.Clean(t, 2, 2)
+				clean(t, f, 2, 2)
 				kit.Must(t, fixture.ForgetSealed(t.Context(), f.DB))
 				f.Exec(t, statement, f.Tenant.ID())
 				done, err := proof.SealEvidence(t.Context(), f.DB, fixture.Replay())

@@ -84,7 +84,7 @@ func (v *Verified) databaseFault(field, what string) {
 	v.Faults = append(v.Faults, EvidenceError{Kind: KindDatabase, Field: field, What: what})
 }
 
-// Verify verifies the evidence of every tenant and the audit log; see [VerifyTenant]. The error is a
+// Verify verifies the evidence of every tenant and the audit log; see [verifyTenantThrough]. The error is a
 // failure of the database or the keys; faults of the evidence are in the result.
 func Verify(ctx context.Context, db *base.DB, replay Replay) (Verified, error) {
 	return verifyThrough(sqldb.WithoutQueryDeadline(ctx), db, db.Querier(), replay)
@@ -168,15 +168,9 @@ func verifyStrays(ctx context.Context, q base.Querier, out *Verified) error {
 	return nil
 }
 
-// VerifyTenant verifies the evidence about a company's submissions and incoming e-invoices, and what the service
+// verifyTenantThrough verifies the evidence about a company's submissions and incoming e-invoices, and what the service
 // shows of it. It recomputes every digest, compares the chains and their rows with the seals, interprets every retained
 // response again, and compares the results with the rows. Entries may be added meanwhile.
-func VerifyTenant(ctx context.Context, t *base.Tenant, replay Replay) (Verified, error) {
-	return base.ReadValue(t, func(q base.Querier) (Verified, error) {
-		return verifyTenantThrough(sqldb.WithoutQueryDeadline(ctx), t, q, replay)
-	})
-}
-
 func verifyTenantThrough(ctx context.Context, t *base.Tenant, q base.Querier, replay Replay) (Verified, error) {
 	v := verification{t: t, q: q, replay: replay}
 	if err := v.begin(ctx); err != nil {

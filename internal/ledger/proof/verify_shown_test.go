@@ -76,7 +76,7 @@ func TestShownInvoiceIsProven(t *testing.T) {
 			}
 			wantShownFault(t, f, kept, "", `update invoices set summarized = 0 where tenant_id = $1 and id = $2`)
 		}
-		f.Clean(t, 5, 2)
+		clean(t, f, 5, 2)
 	})
 }
 
@@ -132,7 +132,7 @@ func TestDraftsAreNotProven(t *testing.T) {
 		f.Exec(t, `update invoices set number = 'INV-X' where tenant_id = $1 and id = $2`, f.Tenant.ID(),
 			unsent.Submission.Invoice)
 		change(f.Create(t, "INV-3").ID)
-		f.Clean(t, 2, 1)
+		clean(t, f, 2, 1)
 		// An invoice that is submitted again is verified again.
 		again := f.Begin(t, rejected.Submission.Invoice)
 		wantShownFault(t, f, again.Submission, "number",

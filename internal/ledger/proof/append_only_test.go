@@ -1,4 +1,4 @@
-package base_test
+package proof_test
 
 import (
 	"strings"
@@ -48,6 +48,6 @@ func TestAppendOnly(t *testing.T) {
 		}
 		fixture.Record(t, call, fixture.AllFour("three", true)) // entries can still be added
 		fixture.Retain(t, claim, fixture.Onward("d"), fixture.Incoming("x", "three"))
-		f.Clean(t, 2, 6)
+		clean(t, f, 2, 6)
 	})
 }
