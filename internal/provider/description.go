@@ -3,6 +3,7 @@ package provider
 import (
 	"fmt"
 	"maps"
+	"quittance/internal/envelope"
 	"slices"
 	"strings"
 
@@ -68,7 +69,7 @@ func (d Description) Faults(draft *api.Draft, options map[string]string) api.Fau
 		faults["currency"] = []api.Fault{{Rule: "not_supported",
 			Message: "the provider carries only " + strings.Join(d.Currencies, ", ")}}
 	}
-	if d.Addresses != nil && !d.Addresses(Envelope{Invoice: draft}.Receiver(), options) {
+	if d.Addresses != nil && !d.Addresses(Receiver(envelope.Envelope{Invoice: draft}), options) {
 		faults["recipient_network_id"] = []api.Fault{{Rule: "not_supported",
 			Message: "the provider cannot send to this identifier in the scheme " + TextOf(draft.BuyerEndpointScheme)}}
 	}

@@ -5,11 +5,11 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/document"
+	"quittance/internal/envelope"
 	"quittance/internal/invoice"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/invoices"
 	"quittance/internal/ledger/proof"
-	"quittance/internal/provider"
 	"quittance/internal/provider/adapters"
 )
 
@@ -17,11 +17,11 @@ import (
 func render(source invoices.Source) (text []byte, missing api.Faults, err error) {
 	profile, d := document.Profile(source.Format), document.Document{ID: source.Invoice.String(), Draft: source.Draft,
 		Seller: source.Seller}
-	envelope := provider.Envelope{Reference: source.Reference, Invoice: source.Draft, Seller: source.Seller}
+	out := envelope.Envelope{Reference: source.Reference, Invoice: source.Draft, Seller: source.Seller}
 	if n := source.Credit; n != nil {
-		envelope.CreditNote = &provider.CreditNote{Number: n.Number, IssueDate: n.IssueDate, Reason: n.Reason,
+		out.CreditNote = &envelope.CreditNote{Number: n.Number, IssueDate: n.IssueDate, Reason: n.Reason,
 			ReasonCode: n.ReasonCode, Kind: n.Credit.Kind, TotalAmount: n.Credit.Total, Items: n.Credit.Items}
-		d.ID, d.Credit = n.ID.String(), creditNote(envelope)
+		d.ID, d.Credit = n.ID.String(), out.Credit()
 	}
 	if findings := document.Needs(profile, d); len(findings) > 0 {
 		return nil, findings.Faults(), nil
@@ -35,9 +35,9 @@ func render(source invoices.Source) (text []byte, missing api.Faults, err error)
 		if err != nil {
 			return nil, nil, fmt.Errorf("render the document: %w", err)
 		}
-		envelope.Document = provider.NewXMLFile(profile, written)
+		out.Document = envelope.NewXMLFile(profile, written)
 	}
-	if text, err = envelope.Marshal(); err != nil {
+	if text, err = out.Marshal(); err != nil {
 		return nil, nil, fmt.Errorf("render the document: %w", err)
 	}
 	return text, nil, nil
@@ -56,47 +56,10 @@ func ofDocument(d document.Document, faults api.Faults) api.Faults {
 	return credited
 }
 
-// creditNote returns the credit note of an envelope with the fields that a document has.
-func creditNote(e provider.Envelope) *api.CreditNote {
-	n := e.CreditNote
-	return &api.CreditNote{Currency: provider.TextOf(e.Invoice.Currency), CreditNoteNumber: n.Number,
-		IssueDate: n.IssueDate, Reason: n.Reason, ReasonCode: n.ReasonCode, Kind: n.Kind, TotalAmount: n.TotalAmount,
-		Items: n.Items}
-}
-
-// Sent is what a submission sent.
-type Sent struct {
-	// Invoice is the invoice; for a credit note the credited one.
-	Invoice *api.Draft
-	Seller  *api.Profile
-	// Credit is the credit note with the fields that a document has; nil for an invoice.
-	Credit *api.CreditNote
-	// Format names the document format of Text, which is the rendered document. Both are empty if the connection had no
-	// format.
-	Format string
-	Text   []byte
-}
-
-// ReadSent returns what the document of a submission contains, as render wrote it.
-func ReadSent(text []byte) (Sent, error) {
-	envelope, err := provider.ReadEnvelope(text)
-	if err != nil {
-		return Sent{}, err
-	}
-	sent := Sent{Invoice: envelope.Invoice, Seller: envelope.Seller}
-	if envelope.CreditNote != nil {
-		sent.Credit = creditNote(envelope)
-	}
-	if d := envelope.Document; d != nil {
-		sent.Format, sent.Text = d.Profile, d.Body
-	}
-	return sent, nil
-}
-
 // ReadSubmitted returns the invoice and the credit note in the document of a submission. It is the function behind
 // [proof.Replay].
 func ReadSubmitted(text []byte) (proof.Sent, error) {
-	sent, err := ReadSent(text)
+	sent, err := envelope.ReadSent(text)
 	if err != nil {
 		return proof.Sent{}, err
 	}

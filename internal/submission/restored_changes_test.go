@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"quittance/client/api"
+	"quittance/internal/envelope"
 	"quittance/internal/ledger"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/identity"
@@ -155,7 +156,7 @@ func (h *testService) rejectedUnder(t *testing.T, reference string) {
 		Clock: time.Now})
 	kit.Must(t, err)
 	defer adapter.Close()
-	body, err := provider.Envelope{Reference: reference, Seller: &api.Profile{},
+	body, err := envelope.Envelope{Reference: reference, Seller: &api.Profile{},
 		Invoice: draftFor("INV-1", "sandbox-rejected-validation")}.Marshal()
 	kit.Must(t, err)
 	response := adapter.Submit(t.Context(), provider.Document{Reference: reference, Body: body})

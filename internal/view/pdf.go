@@ -9,6 +9,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/document"
+	"quittance/internal/envelope"
 	"quittance/internal/fairlimit"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/identity"
@@ -16,7 +17,6 @@ import (
 	"quittance/internal/ledger/invoices"
 	"quittance/internal/pdf"
 	"quittance/internal/problem"
-	"quittance/internal/submission"
 	"quittance/internal/ubl"
 )
 
@@ -72,7 +72,7 @@ func (o Outgoing) asSubmitted(ctx context.Context, t *base.Tenant, current *invo
 	if err != nil {
 		return Outgoing{}, err
 	}
-	sent, err := submission.ReadSent(text)
+	sent, err := envelope.ReadSent(text)
 	if err != nil {
 		return Outgoing{}, fmt.Errorf("submission %s: %w", current.ID, err)
 	}
@@ -106,7 +106,7 @@ func SubmittedSeller(ctx context.Context, t *base.Tenant, id base.ID) (*api.Prof
 	if err != nil {
 		return nil, err
 	}
-	sent, err := submission.ReadSent(text)
+	sent, err := envelope.ReadSent(text)
 	if err != nil {
 		return nil, fmt.Errorf("submission %s: %w", id, err)
 	}

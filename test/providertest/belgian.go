@@ -5,6 +5,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/document"
+	"quittance/internal/envelope"
 	"quittance/internal/provider"
 )
 
@@ -39,8 +40,8 @@ func BelgianDocument(reference string) provider.Document {
 		panic(fmt.Sprint(err, document.Check(document.BIS3,
 			document.Document{ID: id, Draft: draft, Seller: BelgianSeller()})))
 	}
-	body, err := provider.Envelope{Reference: reference, Invoice: draft, Seller: BelgianSeller(),
-		Document: provider.NewXMLFile(document.BIS3, text)}.Marshal()
+	body, err := envelope.Envelope{Reference: reference, Invoice: draft, Seller: BelgianSeller(),
+		Document: envelope.NewXMLFile(document.BIS3, text)}.Marshal()
 	if err != nil {
 		panic(err)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/document"
+	"quittance/internal/envelope"
 	"quittance/internal/invoice"
 	"quittance/internal/provider"
 )
@@ -44,14 +45,14 @@ func Draft(number string) *api.Draft {
 // Rendered returns the document of a submission over a connection with a document format.
 func Rendered(t testing.TB, format document.Profile, reference string) provider.Document {
 	t.Helper()
-	envelope := provider.Envelope{Reference: reference, Invoice: Draft("INV-1"), Seller: Seller(format)}
+	sent := envelope.Envelope{Reference: reference, Invoice: Draft("INV-1"), Seller: Seller(format)}
 	text, err := document.Write(format, document.Document{ID: "0195b1f0-4c00-7a3e-9d2b-6f1c2a7e8b90",
-		Draft: envelope.Invoice, Seller: envelope.Seller})
+		Draft: sent.Invoice, Seller: sent.Seller})
 	if err != nil {
 		t.Fatal(err)
 	}
-	envelope.Document = provider.NewXMLFile(format, text)
-	body, err := envelope.Marshal()
+	sent.Document = envelope.NewXMLFile(format, text)
+	body, err := sent.Marshal()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/document"
+	"quittance/internal/envelope"
 	"quittance/internal/provider"
 	"quittance/internal/provider/storecove"
 	"quittance/internal/secret"
@@ -116,7 +117,7 @@ func StorecoveDocument(t testing.TB, name string) provider.Document {
 	sum := sha256.Sum256([]byte(name))
 	sum[6], sum[8] = sum[6]&0x0f|0x40, sum[8]&0x3f|0x80
 	reference := fmt.Sprintf("%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
-	return edited(t, Rendered(t, document.BIS3, reference), func(e *provider.Envelope) { Norwegian(e.Invoice) })
+	return edited(t, Rendered(t, document.BIS3, reference), func(e *envelope.Envelope) { Norwegian(e.Invoice) })
 }
 
 // Norwegian addresses an invoice to a company in Oslo.
@@ -126,14 +127,14 @@ func Norwegian(draft *api.Draft) {
 }
 
 // edited returns a document with another envelope.
-func edited(t testing.TB, doc provider.Document, edit func(e *provider.Envelope)) provider.Document {
+func edited(t testing.TB, doc provider.Document, edit func(e *envelope.Envelope)) provider.Document {
 	t.Helper()
-	envelope, err := provider.ReadEnvelope(doc.Body)
+	sent, err := envelope.Read(doc.Body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	edit(&envelope)
-	if doc.Body, err = envelope.Marshal(); err != nil {
+	edit(&sent)
+	if doc.Body, err = sent.Marshal(); err != nil {
 		t.Fatal(err)
 	}
 	return doc

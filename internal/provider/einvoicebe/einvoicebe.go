@@ -19,6 +19,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/document"
+	"quittance/internal/envelope"
 	"quittance/internal/invoice"
 	"quittance/internal/provider"
 	"quittance/internal/provider/httpcall"
@@ -344,19 +345,19 @@ type sentUBL struct {
 
 // readSentUBL reads the document of a submission.
 func readSentUBL(reference string, body []byte) (*sentUBL, error) {
-	envelope, err := provider.ReadEnvelope(body)
+	stored, err := envelope.Read(body)
 	if err != nil {
 		return nil, err
 	}
-	if envelope.Reference != reference || envelope.Document == nil ||
-		envelope.Document.Profile != string(document.BIS3) {
+	if stored.Reference != reference || stored.Document == nil ||
+		stored.Document.Profile != string(document.BIS3) {
 		return nil, errNotBIS3
 	}
-	parsed, err := ubl.Read(envelope.Document.Body)
+	parsed, err := ubl.Read(stored.Document.Body)
 	if err != nil {
 		return nil, err
 	}
-	sent := &sentUBL{reference: reference, text: envelope.Document.Body, Document: parsed,
+	sent := &sentUBL{reference: reference, text: stored.Document.Body, Document: parsed,
 		sender: provider.Participant{
 			Scheme: provider.TextOf(parsed.Seller.EndpointScheme),
 			ID:     provider.TextOf(parsed.Seller.NetworkID),

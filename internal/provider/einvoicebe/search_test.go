@@ -7,6 +7,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/document"
+	"quittance/internal/envelope"
 	"quittance/internal/invoice"
 	"quittance/internal/provider"
 	"quittance/test/providertest"
@@ -122,12 +123,12 @@ func TestEInvoiceBEFindsOneDocument(t *testing.T) {
 // rename returns a document under another reference.
 func rename(t *testing.T, doc provider.Document, reference string) provider.Document {
 	t.Helper()
-	envelope, err := provider.ReadEnvelope(doc.Body)
+	sent, err := envelope.Read(doc.Body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	envelope.Reference = reference
-	body, err := envelope.Marshal()
+	sent.Reference = reference
+	body, err := sent.Marshal()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,9 +182,9 @@ func TestEInvoiceBECreditNote(t *testing.T) {
 	if err != nil {
 		t.Fatal(err, document.Check(document.BIS3, source))
 	}
-	envelope := provider.Envelope{Reference: "ref-2", Invoice: draft, Seller: source.Seller,
-		Document: provider.NewXMLFile(document.BIS3, text)}
-	body, err := envelope.Marshal()
+	sent := envelope.Envelope{Reference: "ref-2", Invoice: draft, Seller: source.Seller,
+		Document: envelope.NewXMLFile(document.BIS3, text)}
+	body, err := sent.Marshal()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"quittance/internal/document"
+	"quittance/internal/envelope"
 	"quittance/internal/invoice"
 	"quittance/internal/provider"
 	"quittance/internal/provider/httpcall"
@@ -204,23 +205,23 @@ var errNotForPhossAP = errors.New("provider: the access point cannot carry this 
 
 // submitRequest returns the path and the body of the request that submits a document.
 func (p *Adapter) submitRequest(doc provider.Document) (path string, body []byte, err error) {
-	envelope, err := provider.ReadEnvelope(doc.Body)
+	sent, err := envelope.Read(doc.Body)
 	if err != nil {
 		return "", nil, err
 	}
-	if envelope.Reference != doc.Reference || !phossReference.MatchString(doc.Reference) || envelope.Document == nil {
+	if sent.Reference != doc.Reference || !phossReference.MatchString(doc.Reference) || sent.Document == nil {
 		return "", nil, errNotForPhossAP
 	}
-	documentType, process, err := peppolIdentifiers(envelope.Document)
+	documentType, process, err := peppolIdentifiers(sent.Document)
 	if err != nil {
 		return "", nil, err
 	}
-	sender, receiver, country := p.sender, participantText(envelope.Receiver()), p.country
+	sender, receiver, country := p.sender, participantText(provider.Receiver(sent)), p.country
 	if sender == "" {
-		sender = participantText(envelope.Sender())
+		sender = participantText(provider.Sender(sent))
 	}
 	if country == "" {
-		country = provider.TextOf(envelope.Seller.Country)
+		country = provider.TextOf(sent.Seller.Country)
 	}
 	if !phossParticipant.MatchString(sender) || !phossParticipant.MatchString(receiver) ||
 		!phossCountryCode.MatchString(country) {
@@ -230,7 +231,7 @@ func (p *Adapter) submitRequest(doc provider.Document) (path string, body []byte
 	for i, segment := range segments {
 		segments[i] = httpcall.EscapeSegment(segment)
 	}
-	return "/api/outbound/submit/" + strings.Join(segments, "/"), envelope.Document.Body, nil
+	return "/api/outbound/submit/" + strings.Join(segments, "/"), sent.Document.Body, nil
 }
 
 // participantText returns a participant identifier without its scheme, such as 0235:1234567890.
@@ -248,7 +249,7 @@ const (
 // peppolIdentifiers returns the Peppol document type identifier and process identifier of a UBL document, which repeat
 // its root element, its CustomizationID and its ProfileID. PINT documents have the scheme of wildcards: a sender names
 // its document exactly, and the receiver may have registered for a family of them.
-func peppolIdentifiers(file *provider.File) (documentType, process string, err error) {
+func peppolIdentifiers(file *envelope.File) (documentType, process string, err error) {
 	var head struct {
 		XMLName       xml.Name
 		Customization string `xml:"urn:oasis:names:specification:ubl:schema:xsd:CommonBasicComponents-2 CustomizationID"`

@@ -13,6 +13,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/document"
+	"quittance/internal/envelope"
 	"quittance/internal/invoice"
 	"quittance/internal/provider"
 	"quittance/internal/provider/adapters"
@@ -66,13 +67,13 @@ func TestPhossAPNamesTheDocument(t *testing.T) {
 			"peppol-doctype-wildcard::urn:oasis:names:specification:ubl:schema:xsd:CreditNote-2::CreditNote##urn:peppol:pint:billing-1@ae-1::2.1", "urn:peppol:bis:billing"},
 	} {
 		doc := providertest.Rendered(t, c.format, phossReference)
-		envelope, err := provider.ReadEnvelope(doc.Body)
+		sent, err := envelope.Read(doc.Body)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if c.credit {
-			envelope.Document = provider.NewXMLFile(c.format, providertest.CreditNote(t, c.format))
-			if doc.Body, err = envelope.Marshal(); err != nil {
+			sent.Document = envelope.NewXMLFile(c.format, providertest.CreditNote(t, c.format))
+			if doc.Body, err = sent.Marshal(); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -89,7 +90,7 @@ func TestPhossAPNamesTheDocument(t *testing.T) {
 		phossAt(t, server.URL+"/ap/").Submit(t.Context(), doc)
 		want := []string{"iso6523-actorid-upis::0235:1357902468", "iso6523-actorid-upis::0235:1234567890", c.documentType,
 			"cenbii-procid-ubl::" + c.process, "AE", "sbdhInstanceID=" + phossReference, "application/xml", credential, ""}
-		if !slices.Equal(got, want) || !bytes.Equal(body, envelope.Document.Body) {
+		if !slices.Equal(got, want) || !bytes.Equal(body, sent.Document.Body) {
 			t.Errorf("%s, credit note %t: got\n%q\nwant\n%q", c.format, c.credit, got, want)
 		}
 	}
@@ -133,29 +134,29 @@ func TestPhossAPOptions(t *testing.T) {
 func TestPhossAPSendsOnlyWhatItCanName(t *testing.T) {
 	point := providertest.StartPhossAP(t, credential)
 	adapter := point.Adapter(t, nil)
-	for name, edit := range map[string]func(e *provider.Envelope){
-		"no document":             func(e *provider.Envelope) { e.Document = nil },
-		"no sender":               func(e *provider.Envelope) { e.Seller.EndpointID = nil },
-		"no receiver":             func(e *provider.Envelope) { e.Invoice.BuyerEndpointScheme = nil },
-		"a slash in the receiver": func(e *provider.Envelope) { e.Invoice.RecipientNetworkID = new("1/2") },
-		"no country":              func(e *provider.Envelope) { e.Seller.Country = nil },
-		"another reference":       func(e *provider.Envelope) { e.Reference = "another" },
-		"not UBL": func(e *provider.Envelope) {
-			e.Document = provider.NewXMLFile(document.BIS3,
+	for name, edit := range map[string]func(e *envelope.Envelope){
+		"no document":             func(e *envelope.Envelope) { e.Document = nil },
+		"no sender":               func(e *envelope.Envelope) { e.Seller.EndpointID = nil },
+		"no receiver":             func(e *envelope.Envelope) { e.Invoice.BuyerEndpointScheme = nil },
+		"a slash in the receiver": func(e *envelope.Envelope) { e.Invoice.RecipientNetworkID = new("1/2") },
+		"no country":              func(e *envelope.Envelope) { e.Seller.Country = nil },
+		"another reference":       func(e *envelope.Envelope) { e.Reference = "another" },
+		"not UBL": func(e *envelope.Envelope) {
+			e.Document = envelope.NewXMLFile(document.BIS3,
 				[]byte("<Invoice/>"))
 		},
-		"not XML": func(e *provider.Envelope) {
-			e.Document = provider.NewXMLFile(document.BIS3,
+		"not XML": func(e *envelope.Envelope) {
+			e.Document = envelope.NewXMLFile(document.BIS3,
 				[]byte("%PDF"))
 		},
 	} {
 		doc := providertest.Rendered(t, document.BIS3, phossReference)
-		envelope, err := provider.ReadEnvelope(doc.Body)
+		sent, err := envelope.Read(doc.Body)
 		if err != nil {
 			t.Fatal(err)
 		}
-		edit(&envelope)
-		if doc.Body, err = envelope.Marshal(); err != nil {
+		edit(&sent)
+		if doc.Body, err = sent.Marshal(); err != nil {
 			t.Fatal(err)
 		}
 		if response := adapter.Submit(t.Context(), doc); response.Kind != provider.NotSent {

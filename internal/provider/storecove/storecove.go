@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"quittance/internal/document"
+	"quittance/internal/envelope"
 	"quittance/internal/invoice"
 	"quittance/internal/provider"
 	"quittance/internal/provider/httpcall"
@@ -282,18 +283,18 @@ var errNotForStorecove = errors.New("provider: the service cannot carry this doc
 // submission returns the body of the request that submits a document, the same bytes for the same document. It names no
 // e-mail address, so that the provider delivers the document over its networks or not at all.
 func (s *Adapter) submission(doc provider.Document) ([]byte, error) {
-	envelope, err := provider.ReadEnvelope(doc.Body)
+	sent, err := envelope.Read(doc.Body)
 	if err != nil {
 		return nil, err
 	}
-	if envelope.Reference != doc.Reference || !storecoveGUID.MatchString(doc.Reference) || envelope.Document == nil {
+	if sent.Reference != doc.Reference || !storecoveGUID.MatchString(doc.Reference) || sent.Document == nil {
 		return nil, errNotForStorecove
 	}
 	var root struct{ XMLName xml.Name }
-	if err := xml.Unmarshal(envelope.Document.Body, &root); err != nil || root.XMLName.Local != "Invoice" {
+	if err := xml.Unmarshal(sent.Document.Body, &root); err != nil || root.XMLName.Local != "Invoice" {
 		return nil, errNotForStorecove // "parsing is only supported for documentType == 'invoice'"
 	}
-	receiver := envelope.Receiver()
+	receiver := provider.Receiver(sent)
 	scheme := storecoveScheme(receiver, s.options)
 	if scheme == "" {
 		return nil, errNotForStorecove
@@ -302,6 +303,6 @@ func (s *Adapter) submission(doc provider.Document) ([]byte, error) {
 		LegalEntityID: jsontext.Value(s.legalEntity), IdempotencyGUID: doc.Reference,
 		Routing: storecoveRouting{EIdentifiers: []storecoveIdentifier{{Scheme: scheme, ID: receiver.ID}}},
 		Document: storecoveDocument{DocumentType: "invoice",
-			RawDocumentData: storecoveRaw{Document: envelope.Document.Body, Parse: true, ParseStrategy: "ubl"}},
+			RawDocumentData: storecoveRaw{Document: sent.Document.Body, Parse: true, ParseStrategy: "ubl"}},
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"quittance/internal/document"
+	"quittance/internal/envelope"
 	"quittance/internal/invoice"
 	"quittance/internal/provider"
 	"quittance/internal/provider/adapters"
@@ -64,7 +65,7 @@ func TestStorecoveRequests(t *testing.T) {
 	})
 	s := storecoveAt(t, server.URL+"/api/v2/", storecoveOptions())
 	doc := providertest.StorecoveDocument(t, "ref-1")
-	envelope, err := provider.ReadEnvelope(doc.Body)
+	sent, err := envelope.Read(doc.Body)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +79,7 @@ func TestStorecoveRequests(t *testing.T) {
 		`POST /api/v2/document_submissions "application/json" true {"legalEntityId":4711,"idempotencyGuid":"` +
 			doc.Reference +
 			`","routing":{"eIdentifiers":[{"scheme":"NO:ORG","id":"987654325"}]},"document":{"documentType":"invoice","rawDocumentData":{"document":"` +
-			base64.StdEncoding.EncodeToString(envelope.Document.Body) + `","parse":true,"parseStrategy":"ubl"}}}`,
+			base64.StdEncoding.EncodeToString(sent.Document.Body) + `","parse":true,"parseStrategy":"ubl"}}}`,
 		`GET /api/v2/document_submissions/00000000-0000-0000-0000-000000000000/evidence/sending "" true `,
 		`GET /api/v2/document_submissions/a%2Fb%3Fc/evidence/sending "" true `,
 		`GET /api/v2/legal_entities/4711 "" true `,
@@ -148,25 +149,25 @@ func TestStorecoveSchemes(t *testing.T) {
 func TestStorecoveSendsOnlyWhatItCanCarry(t *testing.T) {
 	service := providertest.StartStorecove(t, credential)
 	adapter := service.Adapter(t)
-	for name, edit := range map[string]func(e *provider.Envelope){
-		"no document": func(e *provider.Envelope) { e.Document = nil },
-		"a credit note": func(e *provider.Envelope) {
-			e.Document = provider.NewXMLFile(document.BIS3, providertest.CreditNote(t, document.BIS3))
+	for name, edit := range map[string]func(e *envelope.Envelope){
+		"no document": func(e *envelope.Envelope) { e.Document = nil },
+		"a credit note": func(e *envelope.Envelope) {
+			e.Document = envelope.NewXMLFile(document.BIS3, providertest.CreditNote(t, document.BIS3))
 		},
-		"not XML":           func(e *provider.Envelope) { e.Document = provider.NewXMLFile(document.BIS3, []byte("%PDF")) },
-		"no receiver":       func(e *provider.Envelope) { e.Invoice.RecipientNetworkID = nil },
-		"an empty receiver": func(e *provider.Envelope) { e.Invoice.RecipientNetworkID = new("") },
-		"no scheme":         func(e *provider.Envelope) { e.Invoice.BuyerEndpointScheme = nil },
-		"an unknown scheme": func(e *provider.Envelope) { e.Invoice.BuyerEndpointScheme = new("0235") },
-		"another reference": func(e *provider.Envelope) { e.Reference = storecoveReference },
+		"not XML":           func(e *envelope.Envelope) { e.Document = envelope.NewXMLFile(document.BIS3, []byte("%PDF")) },
+		"no receiver":       func(e *envelope.Envelope) { e.Invoice.RecipientNetworkID = nil },
+		"an empty receiver": func(e *envelope.Envelope) { e.Invoice.RecipientNetworkID = new("") },
+		"no scheme":         func(e *envelope.Envelope) { e.Invoice.BuyerEndpointScheme = nil },
+		"an unknown scheme": func(e *envelope.Envelope) { e.Invoice.BuyerEndpointScheme = new("0235") },
+		"another reference": func(e *envelope.Envelope) { e.Reference = storecoveReference },
 	} {
 		doc := providertest.StorecoveDocument(t, "ref-1")
-		envelope, err := provider.ReadEnvelope(doc.Body)
+		sent, err := envelope.Read(doc.Body)
 		if err != nil {
 			t.Fatal(err)
 		}
-		edit(&envelope)
-		if doc.Body, err = envelope.Marshal(); err != nil {
+		edit(&sent)
+		if doc.Body, err = sent.Marshal(); err != nil {
 			t.Fatal(err)
 		}
 		if response := adapter.Submit(t.Context(), doc); response.Kind != provider.NotSent {

@@ -1,4 +1,7 @@
-package provider
+// Package envelope has the form in which every submission is stored and given to an adapter: what the customer wrote,
+// who sold, and the rendered document. [Envelope.Marshal] writes it, [Read] reads it, and [ReadSent] says what was
+// sent.
+package envelope
 
 import (
 	"crypto/sha256"
@@ -69,15 +72,15 @@ func marshalItem(out *jsontext.Encoder, item api.CreditNoteItem) error {
 	return json.MarshalEncode(out, item, json.OmitZeroStructFields(false), json.WithMarshalers(nil))
 }
 
-// The errors of [ReadEnvelope].
+// The errors of [Read].
 var (
 	errNoInvoice = errors.New("the document contains no invoice")
 	errDigest    = errors.New("the digest of the document does not match")
 )
 
-// ReadEnvelope is the reverse of [Envelope.Marshal]. It returns an error if there is no invoice, or if the digest of
+// Read is the reverse of [Envelope.Marshal]. It returns an error if there is no invoice, or if the digest of
 // the document does not match. Seller is never nil.
-func ReadEnvelope(text []byte) (Envelope, error) {
+func Read(text []byte) (Envelope, error) {
 	e := Envelope{Seller: &api.Profile{}}
 	if err := json.Unmarshal(text, &e); err != nil {
 		return Envelope{}, fmt.Errorf("read the document: %w", err)
@@ -94,20 +97,42 @@ func ReadEnvelope(text []byte) (Envelope, error) {
 	return e, nil
 }
 
-// Sender is the participant identifier of the company; empty if its profile has none.
-func (e Envelope) Sender() Participant {
-	return Participant{Scheme: TextOf(e.Seller.EndpointScheme), ID: TextOf(e.Seller.EndpointID)}
-}
-
-// Receiver is the participant identifier of the buyer.
-func (e Envelope) Receiver() Participant {
-	return Participant{Scheme: TextOf(e.Invoice.BuyerEndpointScheme), ID: TextOf(e.Invoice.RecipientNetworkID)}
-}
-
-// TextOf returns the text that p points to, "" for nil.
-func TextOf(p *string) string {
-	if p == nil {
-		return ""
+// Credit returns the credit note of an envelope, with the fields that a document has; nil for an invoice.
+func (e Envelope) Credit() *api.CreditNote {
+	n := e.CreditNote
+	if n == nil {
+		return nil
 	}
-	return *p
+	note := &api.CreditNote{CreditNoteNumber: n.Number, IssueDate: n.IssueDate, Reason: n.Reason,
+		ReasonCode: n.ReasonCode, Kind: n.Kind, TotalAmount: n.TotalAmount, Items: n.Items}
+	if e.Invoice.Currency != nil {
+		note.Currency = *e.Invoice.Currency
+	}
+	return note
+}
+
+// Sent is what a submission sent.
+type Sent struct {
+	// Invoice is the invoice; for a credit note the credited one.
+	Invoice *api.Draft
+	Seller  *api.Profile
+	// Credit is the credit note with the fields that a document has; nil for an invoice.
+	Credit *api.CreditNote
+	// Format names the document format of Text, which is the rendered document. Both are empty if the connection had no
+	// format.
+	Format string
+	Text   []byte
+}
+
+// ReadSent returns what the document of a submission contains. The errors are those of [Read].
+func ReadSent(text []byte) (Sent, error) {
+	e, err := Read(text)
+	if err != nil {
+		return Sent{}, err
+	}
+	sent := Sent{Invoice: e.Invoice, Seller: e.Seller, Credit: e.Credit()}
+	if d := e.Document; d != nil {
+		sent.Format, sent.Text = d.Profile, d.Body
+	}
+	return sent, nil
 }
