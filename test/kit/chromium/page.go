@@ -141,7 +141,7 @@ func (p *Page) Until(expression string) {
 
 // aim is JavaScript that shows an element and returns its middle, or null if a press there would not reach the element.
 // The page then ignores the next press unless it is on the element, and records in window.missed whether it was on
-// another one.
+// another one, or never came.
 const aim = `(() => {
 	const wanted = document.querySelector(%q), done = new AbortController();
 	window.forget?.();
@@ -150,7 +150,7 @@ const aim = `(() => {
 	const box = wanted.getClientRects()[0];
 	const at = box && {x: box.x + box.width / 2, y: box.y + box.height / 2};
 	if (!at || !wanted.checkVisibility({visibilityProperty: true}) || !wanted.contains(document.elementFromPoint(at.x, at.y))) return null;
-	window.missed = false;
+	window.missed = true; // until a press arrives: a browser drops those before the first frame of a page
 	window.forget = () => done.abort();
 	for (const type of ["pointerdown", "mousedown", "pointerup", "mouseup", "click"]) addEventListener(type, (event) => {
 		if (type === "pointerdown") window.missed = !wanted.contains(event.target);
@@ -178,7 +178,8 @@ func (p *Page) aim(selector string) (at point) {
 }
 
 // Click clicks an element when it is visible. A page may replace or move the element after Click has found it and
-// before it presses the button. Then the page ignores the press, and Click tries again. A click that the page loses
+// before it presses the button, and a page that has just come shows nothing yet. Then the press is ignored, and Click
+// tries again. A click that the page loses
 // between the press and the release is lost for users too.
 func (p *Page) Click(selector string) {
 	p.t.Helper()
