@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"quittance/quittancetest"
-	"quittance/test/pgtest"
 	"quittance/test/ledgertest"
+	"quittance/test/pgtest"
 )
 
 // benchClients is how many clients work at once.

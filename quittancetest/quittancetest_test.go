@@ -13,8 +13,8 @@ import (
 	"quittance/quittancetest"
 	"quittance/test/kit"
 	"quittance/test/kit/leaks"
-	"quittance/test/pgtest"
 	"quittance/test/ledgertest"
+	"quittance/test/pgtest"
 
 	"github.com/google/go-cmp/cmp"
 )

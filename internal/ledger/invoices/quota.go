@@ -40,8 +40,7 @@ func Quotas(ctx context.Context, t *base.Tenant, user base.ID) (map[string]api.Q
 		base.QuotaStoredBytes: quota(quotas.StoredBytes, used.Bytes), base.QuotaDrafts: quota(quotas.Drafts, used.Drafts),
 		base.QuotaTokens: quota(quotas.Tokens, tokens), base.QuotaSubscriptions: quota(events.MaxSubscriptions, active),
 		base.QuotaSubscriptionsCreated: quota(quotas.SubscriptionsCreated, created),
-		base.QuotaAPIKeys:              quota(identity.MaxAPIKeys, keys), base.QuotaCustomers: quota(MaxBookEntries,
-			customers),
-		base.QuotaItems: quota(MaxBookEntries, items),
+		base.QuotaAPIKeys:              quota(identity.MaxAPIKeys, keys),
+		base.QuotaCustomers:            quota(MaxBookEntries, customers), base.QuotaItems: quota(MaxBookEntries, items),
 	}, nil
 }

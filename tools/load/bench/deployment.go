@@ -171,7 +171,8 @@ func (d *deployment) addCompany(ctx context.Context, db *base.DB, credential sec
 	if err != nil {
 		return err
 	}
-	created, err := identity.CreateAccount(ctx, db, made.name, identity.NewUser{Email: made.email, Name: made.name, PasswordHash: hash})
+	created, err := identity.CreateAccount(ctx, db, made.name,
+		identity.NewUser{Email: made.email, Name: made.name, PasswordHash: hash})
 	if err != nil {
 		return err
 	}
@@ -179,8 +180,8 @@ func (d *deployment) addCompany(ctx context.Context, db *base.DB, credential sec
 	if err := identity.SetProfile(ctx, db, created.ID, syntheticProfile()); err != nil {
 		return err
 	}
-	connection, err := invoices.AddConnection(ctx, db, created.ID, invoices.NewConnection{Kind: "http", Environment: environmentName,
-		BaseURL: d.providerURL, Credential: credential})
+	connection, err := invoices.AddConnection(ctx, db, created.ID, invoices.NewConnection{Kind: "http",
+		Environment: environmentName, BaseURL: d.providerURL, Credential: credential})
 	if err != nil {
 		return err
 	}
