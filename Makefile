@@ -143,7 +143,7 @@ soak-kills:
 foreign-documents:
 	@test -d "$(DOCS)" || { echo "usage: make foreign-documents DOCS=DIRECTORY"; exit 1; }
 	@expected=$$(mktemp) && scripts/foreign-documents "$(abspath $(DOCS))" >$$expected && \
-		go test -count=1 -run TestForeignDocuments -v ./internal/ubl -expected $$expected; status=$$?; rm -f $$expected; exit $$status
+		go test -count=1 -run TestForeignDocuments -v ./internal/document/ubl -expected $$expected; status=$$?; rm -f $$expected; exit $$status
 
 # Pictures of every page of the console and of its states, from a sandbox in a real Chromium: at 1440, 1280 and 390 pixels, light and
 # dark, from left to right and from right to left. Two of them are those of the README. make screenshots SCREENSHOTS=directory
@@ -151,7 +151,7 @@ SCREENSHOTS ?= .screenshots
 screenshots:
 	@scripts/setup
 	@mkdir -p "$(SCREENSHOTS)" docs/images
-	QUITTANCE_SCREENSHOTS="$(abspath $(SCREENSHOTS))" QUITTANCE_TEST_ENGINES=sqlite go test -count=1 -timeout 60m ./internal/console
+	QUITTANCE_SCREENSHOTS="$(abspath $(SCREENSHOTS))" QUITTANCE_TEST_ENGINES=sqlite go test -count=1 -timeout 60m ./internal/front/console
 	cp "$(SCREENSHOTS)/invoices-view.png" "$(SCREENSHOTS)/invoice-view.png" docs/images/
 
 # The product, which is one binary, and the program that measures it, both without cgo.

@@ -1,8 +1,8 @@
 // Package quittance holds the documents that the program shows about itself: the guides and the changelog. They are
 // written once, here and under docs, for readers of the source and for the pages of a running server alike.
 //
-// Its invariant: what is served is what stands in these files. Start reading at docs/guide.md; package internal/docs
-// makes pages of them.
+// Its invariant: what is served is what stands in these files. Start reading at docs/guide.md; package docs makes pages
+// of them.
 package quittance
 
 import (

@@ -14,7 +14,7 @@ import (
 )
 
 // The functions in this file that docs/testing.md shows are those of the page, to the byte: TestTheTestsOfThePage in
-// internal/docs.
+// internal/front/docs.
 
 // billOrder creates the invoice of an order and submits it.
 func billOrder(ctx context.Context, quittance *client.Client, order string) (api.Invoice, error) {

@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"quittance/client"
-	"quittance/internal/service"
+	"quittance/internal/ops/service"
 	"quittance/sandbox"
 	"quittance/sandbox/fakeprovider"
 	"quittance/test/kit"

@@ -12,8 +12,8 @@ import (
 	"quittance/internal/account"
 	"quittance/internal/ledger/identity"
 	"quittance/internal/ledger/invoices"
-	"quittance/internal/secret"
-	"quittance/internal/service"
+	"quittance/internal/ops/service"
+	"quittance/internal/platform/secret"
 )
 
 // firstState returns the state of a fresh sandbox.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/invoice"
+	"quittance/internal/document/invoice"
 	"quittance/sandbox"
 	"quittance/sandbox/fakeprovider"
 	"quittance/test/kit"

@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"quittance/client/api"
+	"quittance/internal/exchange/webhook"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/events"
 	"quittance/internal/ledger/incoming"
 	"quittance/internal/ledger/invoices"
-	"quittance/internal/secret"
-	"quittance/internal/webhook"
+	"quittance/internal/platform/secret"
 	"quittance/sandbox/fakeprovider"
 )
 

@@ -9,8 +9,8 @@ import (
 	"quittance/internal/account"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/identity"
-	"quittance/internal/secret"
-	"quittance/internal/service"
+	"quittance/internal/ops/service"
+	"quittance/internal/platform/secret"
 )
 
 // WithAPIKey returns info with the API key of the sandbox's own company. Call it while [Sandbox.Run] serves.

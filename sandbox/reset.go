@@ -7,10 +7,10 @@ import (
 	"net/netip"
 	"time"
 
+	"quittance/internal/exchange/webhook"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/identity"
 	"quittance/internal/ledger/invoices"
-	"quittance/internal/webhook"
 )
 
 // ResetResult is the result of a reset.

@@ -27,11 +27,11 @@ import (
 	"time"
 
 	"quittance/internal/account"
-	"quittance/internal/files"
-	"quittance/internal/httpserver"
 	"quittance/internal/ledger/base"
-	"quittance/internal/secret"
-	"quittance/internal/service"
+	"quittance/internal/ops/service"
+	"quittance/internal/platform/files"
+	"quittance/internal/platform/httpserver"
+	"quittance/internal/platform/secret"
 	"quittance/sandbox/fakeprovider"
 )
 

@@ -20,8 +20,8 @@ import (
 	"quittance/client/api"
 	"quittance/internal/ledger"
 	"quittance/internal/ledger/base"
-	"quittance/internal/secret"
-	"quittance/internal/service"
+	"quittance/internal/ops/service"
+	"quittance/internal/platform/secret"
 	"quittance/sandbox"
 )
 

@@ -9,13 +9,13 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/invoice"
+	"quittance/internal/document/invoice"
+	"quittance/internal/exchange/webhook"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/events"
 	"quittance/internal/ledger/incoming"
 	"quittance/internal/ledger/invoices"
-	"quittance/internal/secret"
-	"quittance/internal/webhook"
+	"quittance/internal/platform/secret"
 	"quittance/sandbox/fakeprovider"
 )
 

@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"quittance/internal/secret"
+	"quittance/internal/platform/secret"
 )
 
 // Layout names the files of a data directory.

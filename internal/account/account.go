@@ -22,8 +22,8 @@ import (
 	"quittance/client/api"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/identity"
-	"quittance/internal/problem"
-	"quittance/internal/secret"
+	"quittance/internal/platform/problem"
+	"quittance/internal/platform/secret"
 )
 
 // ErrInvalidCredentials means that there is no such user or that the password is wrong. It does not say which.

@@ -10,7 +10,7 @@ import (
 
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/identity"
-	"quittance/internal/secret"
+	"quittance/internal/platform/secret"
 	"quittance/test/kit"
 	"quittance/test/kit/leaks"
 	"quittance/test/ledgertest"

@@ -7,7 +7,7 @@ import (
 
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/identity"
-	"quittance/internal/secret"
+	"quittance/internal/platform/secret"
 )
 
 // ProvePath is the path of the page on which a user proves the e-mail address, with the link from an e-mail.

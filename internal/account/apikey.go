@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/access"
+	"quittance/internal/ledger/access"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/identity"
-	"quittance/internal/secret"
+	"quittance/internal/platform/secret"
 )
 
 // ReadAPIKeyRequest returns the values of a new API key, without the key, and the faults that the tags of the request

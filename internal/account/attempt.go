@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"quittance/internal/ledger/base"
-	"quittance/internal/source"
+	"quittance/internal/platform/source"
 )
 
 // The fixed limits of attempts beside Service.LoginRate.

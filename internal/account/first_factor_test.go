@@ -7,7 +7,7 @@ import (
 	"github.com/pquerna/otp/hotp"
 
 	"quittance/internal/ledger/identity"
-	"quittance/internal/secret"
+	"quittance/internal/platform/secret"
 	"quittance/test/kit"
 )
 

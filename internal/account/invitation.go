@@ -9,11 +9,11 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"quittance/internal/access"
+	"quittance/internal/ledger/access"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/identity"
-	"quittance/internal/secret"
-	"quittance/internal/source"
+	"quittance/internal/platform/secret"
+	"quittance/internal/platform/source"
 )
 
 // InvitationTTL is how long an invitation can be used.

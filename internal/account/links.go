@@ -7,7 +7,7 @@ import (
 	"io"
 	"sync"
 
-	"quittance/internal/secret"
+	"quittance/internal/platform/secret"
 )
 
 // LoginLinks are links that each log in one user, once. A sandbox on a developer's machine prints them, so that nobody

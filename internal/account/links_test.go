@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"quittance/internal/account"
-	"quittance/internal/secret"
+	"quittance/internal/platform/secret"
 )
 
 // TestLoginLinks checks that a link works for one caller only, however many use it at the same time, and that no other

@@ -9,7 +9,7 @@ import (
 
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/identity"
-	"quittance/internal/secret"
+	"quittance/internal/platform/secret"
 )
 
 // EnrolPath is the path of the page on which an operator enrols.

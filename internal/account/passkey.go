@@ -15,7 +15,7 @@ import (
 
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/identity"
-	"quittance/internal/secret"
+	"quittance/internal/platform/secret"
 )
 
 // The errors of passkeys.

@@ -7,8 +7,8 @@ import (
 
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/identity"
-	"quittance/internal/secret"
-	"quittance/internal/source"
+	"quittance/internal/platform/secret"
+	"quittance/internal/platform/source"
 )
 
 // ResetPath is the path of the page on which a user who has forgotten the password chooses a new one, with the link

@@ -10,8 +10,8 @@ import (
 	"quittance/client/api"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/identity"
-	"quittance/internal/problem"
-	"quittance/internal/secret"
+	"quittance/internal/platform/problem"
+	"quittance/internal/platform/secret"
 )
 
 // The errors of second factors.

@@ -6,11 +6,11 @@ import (
 	"strings"
 	"time"
 
+	"quittance/internal/account/sso"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/identity"
-	"quittance/internal/secret"
-	"quittance/internal/source"
-	"quittance/internal/sso"
+	"quittance/internal/platform/secret"
+	"quittance/internal/platform/source"
 )
 
 // ErrNoUser says that nobody who can log in has the e-mail address of a person whom the OpenID provider has logged in.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/pquerna/otp/hotp"
 
-	"quittance/internal/secret"
+	"quittance/internal/platform/secret"
 )
 
 // The second factor of a login: a code of an authenticator app, which is a time-based one-time password (RFC 6238) with

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"quittance/internal/account"
-	"quittance/internal/secret"
+	"quittance/internal/platform/secret"
 )
 
 // rfcSecret is the key of RFC 6238, appendix B, in base32.

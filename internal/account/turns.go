@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/problem"
+	"quittance/internal/platform/problem"
 )
 
 // ErrBusy means that too many passwords wait to be hashed, or that one has waited too long. The caller may retry after

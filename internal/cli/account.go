@@ -12,13 +12,13 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/access"
 	"quittance/internal/account"
-	"quittance/internal/invoice"
+	"quittance/internal/document/invoice"
+	"quittance/internal/ledger/access"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/identity"
-	"quittance/internal/secret"
-	"quittance/internal/strictjson"
+	"quittance/internal/platform/secret"
+	"quittance/internal/platform/strictjson"
 )
 
 type accountCmd struct {

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"time"
 
-	"quittance/internal/access"
 	"quittance/internal/account"
+	"quittance/internal/ledger/access"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/identity"
 )

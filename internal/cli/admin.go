@@ -16,8 +16,8 @@ import (
 	"quittance/internal/ledger"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/invoices"
-	"quittance/internal/secret"
-	"quittance/internal/service"
+	"quittance/internal/ops/service"
+	"quittance/internal/platform/secret"
 )
 
 // admin holds the flags of every administration command. These commands work while a server is running.

@@ -13,7 +13,7 @@ import (
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/identity"
 	"quittance/internal/ledger/invoices"
-	"quittance/internal/strictjson"
+	"quittance/internal/platform/strictjson"
 )
 
 type accountKeyCmd struct {

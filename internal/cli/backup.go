@@ -7,10 +7,10 @@ import (
 	"os"
 	"time"
 
-	"quittance/internal/backup"
 	"quittance/internal/ledger"
 	"quittance/internal/ledger/base"
-	"quittance/internal/secret"
+	"quittance/internal/ops/backup"
+	"quittance/internal/platform/secret"
 )
 
 type backupCmd struct {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"quittance/internal/backup"
+	"quittance/internal/ops/backup"
 )
 
 // place holds the flags that say how an S3-compatible store is reached. The credentials are not among them. The names

@@ -22,11 +22,11 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"quittance/internal/buildinfo"
+	"quittance/internal/cli/remote"
 	"quittance/internal/ledger/base"
-	"quittance/internal/problem"
-	"quittance/internal/remote"
-	"quittance/internal/service"
+	"quittance/internal/ops/service"
+	"quittance/internal/platform/buildinfo"
+	"quittance/internal/platform/problem"
 )
 
 // cli is the command line.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"quittance/internal/buildinfo"
+	"quittance/internal/platform/buildinfo"
 )
 
 // TestRunsUntilStopped: a stop signal is the success of the commands that run until then, and the failure of all

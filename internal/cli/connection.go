@@ -14,9 +14,9 @@ import (
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/incoming"
 	"quittance/internal/ledger/invoices"
+	"quittance/internal/ops/service"
 	"quittance/internal/provider"
 	"quittance/internal/provider/adapters"
-	"quittance/internal/service"
 )
 
 type connectionCmd struct {

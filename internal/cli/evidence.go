@@ -9,12 +9,12 @@ import (
 	"os"
 	"time"
 
+	"quittance/internal/exchange/purchase"
+	"quittance/internal/exchange/submission"
 	"quittance/internal/ledger"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/identity"
 	"quittance/internal/ledger/proof"
-	"quittance/internal/purchase"
-	"quittance/internal/submission"
 )
 
 type evidenceCmd struct {

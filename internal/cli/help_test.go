@@ -11,7 +11,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"quittance/internal/buildinfo"
+	"quittance/internal/platform/buildinfo"
 )
 
 // newParser returns the parser of the command line as run creates it, except that --help prints to out and does not end

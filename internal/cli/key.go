@@ -9,7 +9,7 @@ import (
 
 	"quittance/internal/ledger"
 	"quittance/internal/ledger/base"
-	"quittance/internal/secret"
+	"quittance/internal/platform/secret"
 )
 
 type keyCmd struct {

@@ -3,7 +3,7 @@ package cli
 import (
 	"fmt"
 
-	"quittance/internal/tracing"
+	"quittance/internal/platform/tracing"
 )
 
 // otlp holds the flags for traces.

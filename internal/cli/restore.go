@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"time"
 
-	"quittance/internal/backup"
 	"quittance/internal/ledger"
 	"quittance/internal/ledger/base"
-	"quittance/internal/secret"
+	"quittance/internal/ops/backup"
+	"quittance/internal/platform/secret"
 )
 
 type backupListCmd struct {

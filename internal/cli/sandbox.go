@@ -12,9 +12,9 @@ import (
 	"sync"
 	"time"
 
+	"quittance/internal/cli/remote"
 	"quittance/internal/ledger/base"
-	"quittance/internal/remote"
-	"quittance/internal/secret"
+	"quittance/internal/platform/secret"
 	"quittance/sandbox"
 	"quittance/sandbox/fakeprovider"
 )

@@ -16,9 +16,9 @@ import (
 	"quittance/internal/account"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/invoices"
-	"quittance/internal/problem"
-	"quittance/internal/secret"
-	"quittance/internal/service"
+	"quittance/internal/ops/service"
+	"quittance/internal/platform/problem"
+	"quittance/internal/platform/secret"
 )
 
 // tuning holds the flags that serve and sandbox share: limits and intervals.

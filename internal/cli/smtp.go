@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"quittance/internal/account"
-	"quittance/internal/mail"
+	"quittance/internal/exchange/mail"
 )
 
 // smtp holds the flags about the relay that takes e-mails.

@@ -1,6 +1,6 @@
 package cli
 
-import "quittance/internal/service"
+import "quittance/internal/ops/service"
 
 // transport holds the flags that limit connections and requests per source.
 type transport struct {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"quittance/internal/buildinfo"
+	"quittance/internal/platform/buildinfo"
 )
 
 // TestDecisionsHaveNoEnvironmentVariables checks that flags that confirm an action or give its reason cannot be set by

@@ -3,7 +3,7 @@ package cli
 import (
 	"fmt"
 
-	"quittance/internal/buildinfo"
+	"quittance/internal/platform/buildinfo"
 )
 
 // versionLine describes a build in one line.

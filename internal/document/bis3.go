@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"quittance/internal/codelist"
+	"quittance/internal/document/codelist"
 )
 
 // bis3 adds what BIS Billing 3.0 needs beyond both profiles.

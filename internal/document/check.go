@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/codelist"
-	"quittance/internal/invoice"
+	"quittance/internal/document/codelist"
+	"quittance/internal/document/invoice"
 )
 
 // The rules of findings, as the API names them; official identifiers are added where they exist. Advice on a draft uses

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"quittance/client/api"
-	"quittance/internal/invoice"
-	"quittance/internal/problem"
+	"quittance/internal/document/invoice"
+	"quittance/internal/platform/problem"
 )
 
 // Document is an invoice or a credit note.

@@ -10,7 +10,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/document"
-	"quittance/internal/invoice"
+	"quittance/internal/document/invoice"
 )
 
 // TestCompleteDocuments checks the promise of the package with random documents: what [document.Check] accepts is

@@ -10,7 +10,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/document"
-	"quittance/internal/invoice"
+	"quittance/internal/document/invoice"
 )
 
 var update = flag.Bool("update", false, "write the golden documents anew")

@@ -6,7 +6,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/document"
-	"quittance/internal/ubl"
+	"quittance/internal/document/ubl"
 	"quittance/sandbox/rules"
 )
 

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"quittance/client/api"
-	"quittance/internal/codelist"
-	"quittance/internal/invoice"
+	"quittance/internal/document/codelist"
+	"quittance/internal/document/invoice"
 )
 
 // The tax categories (UNCL5305) with rules of their own.

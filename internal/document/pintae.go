@@ -5,7 +5,7 @@ import (
 	"math/big"
 	"strings"
 
-	"quittance/internal/codelist"
+	"quittance/internal/document/codelist"
 )
 
 const (

@@ -1,6 +1,6 @@
 package document
 
-import "quittance/internal/codelist"
+import "quittance/internal/document/codelist"
 
 // Profile is a document format: UBL 2.1 with the rules of one specification. Its text is its name in the API.
 type Profile string

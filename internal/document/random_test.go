@@ -10,7 +10,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/document"
-	"quittance/internal/invoice"
+	"quittance/internal/document/invoice"
 )
 
 // random makes random complete documents.

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"quittance/client/api"
-	"quittance/internal/codelist"
+	"quittance/internal/document/codelist"
 )
 
 const namespace = "urn:oasis:names:specification:ubl:schema:xsd:"

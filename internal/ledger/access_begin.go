@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"strings"
 
-	sqldb "quittance/internal/db"
 	"quittance/internal/ledger/base"
-	"quittance/internal/secret"
+	sqldb "quittance/internal/platform/db"
+	"quittance/internal/platform/secret"
 )
 
 // SealAccess seals the rows that decide who may act of a database that an earlier release has served, as it finds them,

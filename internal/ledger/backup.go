@@ -10,9 +10,9 @@ import (
 	"strconv"
 	"time"
 
-	sqldb "quittance/internal/db"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/schema"
+	sqldb "quittance/internal/platform/db"
 )
 
 // Copied says what a copy of a database contains; see [sqldb.Copied].

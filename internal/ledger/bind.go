@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	sqldb "quittance/internal/db"
 	"quittance/internal/ledger/base"
-	"quittance/internal/secret"
+	sqldb "quittance/internal/platform/db"
+	"quittance/internal/platform/secret"
 )
 
 // BindSecrets reseals the credentials and signing secrets of a database of a version before 0015_sealing_keys, so that

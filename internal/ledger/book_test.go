@@ -4,9 +4,9 @@ import (
 	"context"
 
 	"quittance/client/api"
+	"quittance/internal/front/view"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/invoices"
-	"quittance/internal/view"
 	"quittance/test/ledgertest/fixture"
 )
 

@@ -6,9 +6,9 @@ import (
 	"reflect"
 	"testing"
 
+	"quittance/internal/front/view"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/invoices"
-	"quittance/internal/view"
 	"quittance/test/ledgertest/fixture"
 )
 

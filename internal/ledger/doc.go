@@ -7,6 +7,7 @@
 // for SQLite and PostgreSQL. Its packages import only those above them in this list:
 //
 //   - schema: the migrations.
+//   - access: roles, scopes of keys, and what each may do.
 //   - base: transactions, tenants and who may act, seals, the audit log, quotas.
 //   - identity: accounts, users, factors, sessions, keys, operators, and the mails to people.
 //   - events: events, the destinations of webhooks, and their deliveries.

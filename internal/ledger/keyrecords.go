@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"quittance/internal/ledger/base"
-	"quittance/internal/secret"
+	"quittance/internal/platform/secret"
 )
 
 // openKeys verifies, before anything is sealed or opened, that the keys are those of the database. A new database gets

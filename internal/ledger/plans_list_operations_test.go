@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/invoice"
+	"quittance/internal/document/invoice"
+	"quittance/internal/front/view"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/events"
-	"quittance/internal/view"
 	"quittance/test/ledgertest/fixture"
 )
 

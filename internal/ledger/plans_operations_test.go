@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"quittance/client/api"
+	"quittance/internal/front/view"
 	"quittance/internal/ledger"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/events"
@@ -15,7 +16,6 @@ import (
 	"quittance/internal/ledger/incoming"
 	"quittance/internal/ledger/invoices"
 	"quittance/internal/ledger/lists"
-	"quittance/internal/view"
 	"quittance/test/ledgertest/fixture"
 )
 

@@ -7,13 +7,13 @@ import (
 	"strconv"
 	"strings"
 
-	sqldb "quittance/internal/db"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/events"
 	"quittance/internal/ledger/identity"
 	"quittance/internal/ledger/incoming"
 	"quittance/internal/ledger/invoices"
-	"quittance/internal/secret"
+	sqldb "quittance/internal/platform/db"
+	"quittance/internal/platform/secret"
 )
 
 // sealedColumn is a column that holds sealed values.

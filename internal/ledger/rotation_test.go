@@ -15,7 +15,7 @@ import (
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/invoices"
 	"quittance/internal/ledger/proof"
-	"quittance/internal/secret"
+	"quittance/internal/platform/secret"
 	"quittance/test/kit"
 	"quittance/test/ledgertest"
 	"quittance/test/ledgertest/fixture"

@@ -14,7 +14,7 @@ import (
 	"quittance/internal/ledger/identity"
 	"quittance/internal/ledger/incoming"
 	"quittance/internal/ledger/invoices"
-	"quittance/internal/secret"
+	"quittance/internal/platform/secret"
 	"quittance/test/kit"
 	"quittance/test/ledgertest"
 	"quittance/test/ledgertest/fixture"

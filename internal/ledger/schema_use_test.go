@@ -10,7 +10,7 @@ import (
 
 	"quittance/internal/ledger"
 	"quittance/internal/ledger/base"
-	"quittance/internal/secret"
+	"quittance/internal/platform/secret"
 	"quittance/test/kit"
 	"quittance/test/ledgertest"
 	"quittance/test/ledgertest/fixture"

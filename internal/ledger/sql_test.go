@@ -45,7 +45,7 @@ var (
 	namesTenant = regexp.MustCompile(`\btenant_id = |into \w+ \(tenant_id,|\(tenant_id, id\) in`)
 )
 
-// TestStatementsNameTheirTenant checks that every statement in the source of the ledger and of internal/view that uses
+// TestStatementsNameTheirTenant checks that every statement in the source of the ledger and of view that uses
 // a tenant's table names the tenant.
 func TestStatementsNameTheirTenant(t *testing.T) {
 	var scoped []string
@@ -85,7 +85,7 @@ func TestStatementsNameTheirTenant(t *testing.T) {
 var looksLikeSQL = regexp.MustCompile(
 	`(?i)\b(select|where|limit|offset|order by|insert into|values|update \w+ set|delete from)\b`)
 
-// TestStatementsHoldNoValues checks that no expression in the source of the ledger and of internal/view puts a value
+// TestStatementsHoldNoValues checks that no expression in the source of the ledger and of view puts a value
 // into the text of a statement: values are arguments, so the number of texts is bounded. Only the names of parameters
 // are numbered.
 func TestStatementsHoldNoValues(t *testing.T) {
@@ -151,7 +151,7 @@ type statement struct {
 	at, function, text string
 }
 
-// statementsOf returns every SQL statement in the source of the ledger and of internal/view, with constants replaced
+// statementsOf returns every SQL statement in the source of the ledger and of view, with constants replaced
 // by their texts.
 func statementsOf(t *testing.T) (out []statement) {
 	t.Helper()
@@ -262,7 +262,7 @@ func rowStatement(t *testing.T, call *ast.CallExpr, within *ast.FuncDecl, in str
 // sqlSources parses the source of the packages with statements about tenants.
 func sqlSources(t *testing.T, set *token.FileSet) []*ast.File {
 	t.Helper()
-	return slices.Concat(sources(t, set), parsed(t, set, "../view/*.go"))
+	return slices.Concat(sources(t, set), parsed(t, set, "../front/view/*.go"))
 }
 
 // sources parses the source files of the ledger, without tests.

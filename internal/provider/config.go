@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"quittance/internal/secret"
+	"quittance/internal/platform/secret"
 )
 
 // Config is what an adapter to a provider needs.

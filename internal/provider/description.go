@@ -3,13 +3,13 @@ package provider
 import (
 	"fmt"
 	"maps"
-	"quittance/internal/envelope"
+	"quittance/internal/document/envelope"
 	"slices"
 	"strings"
 
 	"quittance/client/api"
 	"quittance/internal/document"
-	"quittance/internal/invoice"
+	"quittance/internal/document/invoice"
 )
 
 // Description is what an adapter publishes about itself: what quittance connection kinds and the guide of providers

@@ -1,7 +1,7 @@
 package provider
 
 import (
-	"quittance/internal/envelope"
+	"quittance/internal/document/envelope"
 )
 
 // Sender is the participant identifier of the company; empty if its profile has none.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"quittance/internal/invoice"
+	"quittance/internal/document/invoice"
 )
 
 // Adapter is one provider connection. It is safe for concurrent use. No method panics or returns later than the

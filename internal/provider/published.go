@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"quittance/client/api"
-	"quittance/internal/invoice"
+	"quittance/internal/document/invoice"
 )
 
 // Published is a [Description] as people and programs read it.

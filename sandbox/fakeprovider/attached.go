@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"quittance/client/api"
-	"quittance/internal/codelist"
-	"quittance/internal/ubl"
+	"quittance/internal/document/codelist"
+	"quittance/internal/document/ubl"
 	"quittance/sandbox/rules"
 )
 

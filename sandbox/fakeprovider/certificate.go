@@ -17,7 +17,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"quittance/internal/files"
+	"quittance/internal/platform/files"
 )
 
 // certificateLife is how long the receiver's certificate is valid, which exceeds the life of any sandbox.

@@ -12,7 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"quittance/client/api"
-	"quittance/internal/invoice"
+	"quittance/internal/document/invoice"
 )
 
 // maxDocument bounds the body of a submission in bytes: the largest invoice that the service accepts, the seller, the

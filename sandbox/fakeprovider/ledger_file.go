@@ -11,7 +11,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"quittance/internal/files"
+	"quittance/internal/platform/files"
 )
 
 // ledgerName is the name of the ledger's file in the data directory.

@@ -20,7 +20,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"quittance/internal/secret"
+	"quittance/internal/platform/secret"
 	"quittance/sandbox/fakeprovider"
 )
 

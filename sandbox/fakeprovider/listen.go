@@ -8,8 +8,8 @@ import (
 	"log/slog"
 	"time"
 
-	"quittance/internal/connlimit"
-	"quittance/internal/httpserver"
+	"quittance/internal/platform/connlimit"
+	"quittance/internal/platform/httpserver"
 )
 
 // Run serves a provider sandbox on an address until ctx ends. It calls ready with the URL once it listens.

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/invoice"
+	"quittance/internal/document/invoice"
 )
 
 // TestValuesHaveMeanings checks that the provider sandbox publishes the meaning of every value of every course, except

@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"quittance/internal/invoice"
+	"quittance/internal/document/invoice"
+	"quittance/internal/platform/secret"
 	"quittance/internal/provider"
 	"quittance/internal/provider/protocol"
-	"quittance/internal/secret"
 	"quittance/sandbox/fakeprovider"
 	"quittance/test/providertest"
 )

@@ -3,7 +3,7 @@ package fakeprovider
 import (
 	"slices"
 
-	"quittance/internal/invoice"
+	"quittance/internal/document/invoice"
 )
 
 // Misbehaviour is a way in which a call goes wrong. Those named Before, the refusals and the redirects do nothing; all

@@ -3,7 +3,7 @@ package fakeprovider
 import (
 	"math"
 
-	"quittance/internal/invoice"
+	"quittance/internal/document/invoice"
 )
 
 // Scenario is what the provider sandbox does with an invoice whose recipient_network_id is the scenario's ID, and with

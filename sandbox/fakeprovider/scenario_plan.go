@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/invoice"
+	"quittance/internal/document/invoice"
 )
 
 // Plan is everything that will happen to a document, in the order of time. It is made when the document is accepted and

@@ -13,7 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"quittance/internal/invoice"
+	"quittance/internal/document/invoice"
 	"quittance/internal/provider"
 	"quittance/internal/provider/protocol"
 	"quittance/sandbox/fakeprovider"

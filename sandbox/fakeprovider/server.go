@@ -24,7 +24,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"quittance/internal/secret"
+	"quittance/internal/platform/secret"
 )
 
 // Options configure a provider sandbox.

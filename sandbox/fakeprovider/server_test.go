@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"quittance/client/api"
+	"quittance/internal/platform/secret"
 	"quittance/internal/provider"
 	"quittance/internal/provider/protocol"
-	"quittance/internal/secret"
 	"quittance/sandbox/fakeprovider"
 	"quittance/test/providertest"
 )

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"quittance/internal/invoice"
+	"quittance/internal/document/invoice"
 )
 
 // hugeBody is the size of a padded response, and bombSize the size of the headers of a header bomb, in bytes.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"quittance/internal/ubl"
+	"quittance/internal/document/ubl"
 	"quittance/sandbox/fakeprovider"
 	"quittance/sandbox/rules"
 )

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"quittance/client/api"
-	"quittance/internal/invoice"
+	"quittance/internal/document/invoice"
 )
 
 // validate applies the provider sandbox's regulated validation: a few rules of EN 16931. A provider refuses what the

@@ -5,7 +5,7 @@ import (
 	"math/big"
 	"strings"
 
-	"quittance/internal/codelist"
+	"quittance/internal/document/codelist"
 )
 
 // decimals are the amounts of a document that have at most two digits after the point.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"quittance/internal/codelist"
+	"quittance/internal/document/codelist"
 )
 
 var countryPrefix = regexp.MustCompile(`^[A-Z0-9][A-Z].`)

@@ -4,7 +4,7 @@ import (
 	"math/big"
 	"regexp"
 
-	"quittance/internal/codelist"
+	"quittance/internal/document/codelist"
 )
 
 var (

@@ -17,8 +17,8 @@ package rules
 import (
 	"errors"
 
-	"quittance/internal/codelist"
-	"quittance/internal/ubl"
+	"quittance/internal/document/codelist"
+	"quittance/internal/document/ubl"
 )
 
 // Profile is a document format, by its name in the API.

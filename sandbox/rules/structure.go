@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"quittance/internal/codelist"
+	"quittance/internal/document/codelist"
 )
 
 // schemaText has a line for each kind of element: its children in their order, from the schemas of UBL 2.1. ! marks a

@@ -7,7 +7,7 @@ import (
 	"math/big"
 	"strings"
 
-	"quittance/internal/ubl"
+	"quittance/internal/document/ubl"
 )
 
 // element is one element of a document.

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"quittance/internal/server"
+	"quittance/internal/front/server"
 	"quittance/sdk/samples"
 )
 

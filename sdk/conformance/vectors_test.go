@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"quittance/internal/webhook"
+	"quittance/internal/exchange/webhook"
 )
 
 // TestVectorsAreSignedByTheServer checks that every callback of the table that an SDK must accept has the signature

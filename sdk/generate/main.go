@@ -14,7 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"quittance/internal/server"
+	"quittance/internal/front/server"
 )
 
 func main() {

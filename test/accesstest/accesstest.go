@@ -9,7 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"quittance/internal/access"
+	"quittance/internal/ledger/access"
+	"quittance/test/kit"
 )
 
 // Route is an operation of the API, or a page of the console.
@@ -19,8 +20,8 @@ type Route struct {
 	Needs access.Permission
 }
 
-// file is the document, as tests of a package in internal see it.
-const file = "../../docs/permissions.md"
+// file is the document.
+const file = "docs/permissions.md"
 
 // WantTable checks that the section of docs/permissions.md with a heading ends with the table of some routes: a row for
 // each, and a column for each role, and for each scope of an API key if keys is true. With update it writes the table.
@@ -54,7 +55,7 @@ func WantTable(t *testing.T, heading string, routes []Route, keys, update bool) 
 		}
 		table += "\n"
 	}
-	text, err := os.ReadFile(file)
+	text, err := os.ReadFile(kit.File(t, file))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,14 +66,14 @@ func WantTable(t *testing.T, heading string, routes []Route, keys, update bool) 
 		return
 	}
 	if !update {
-		t.Errorf("%s is out of date: run go test ./internal/server ./internal/console -run TestAccessTable -update", file)
+		t.Errorf("%s is out of date: run go test ./internal/front/server ./internal/front/console/site -run TestAccessTable -update", file)
 		return
 	}
 	text = []byte(before + "\n## " + heading + "\n" + about + table)
 	if more {
 		text = append(text, "\n## "+after...)
 	}
-	if err := os.WriteFile(file, text, 0o600); err != nil { //nolint:gosec // a constant path
+	if err := os.WriteFile(kit.File(t, file), text, 0o600); err != nil { //nolint:gosec // a constant path
 		t.Fatal(err)
 	}
 }

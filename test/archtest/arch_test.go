@@ -39,7 +39,7 @@ var guarded = map[string]struct {
 	files []string
 }{
 	// The exits of a secret.Text.
-	"Reveal": {home: "internal/secret", files: []string{
+	"Reveal": {home: "internal/platform/secret", files: []string{
 		"internal/cli/account.go", "internal/cli/apikey.go", // the first password, and a new key, shown once
 		// what a fresh sandbox shows once, and the key that it keeps for the commands of its machine
 		"sandbox/accounts.go", "sandbox/key.go",
@@ -47,39 +47,40 @@ var guarded = map[string]struct {
 		// the address that authenticator apps read, and codes to be checked or digested
 		"internal/account/totp.go", "internal/account/second_factor.go",
 		// the secret of an app and recovery codes, shown once
-		"internal/console/second_factor.go", "internal/server/second_factor.go",
-		"internal/page/secret.go", // the QR code of the address that authenticator apps read
+		"internal/front/console/second_factor.go", "internal/front/server/second_factor.go",
+		"internal/front/page/secret.go", // the QR code of the address that authenticator apps read
 		// the client's secret, for calls of the token endpoint
-		"internal/sso/sso.go",
+		"internal/account/sso/sso.go",
 		// the page that shows a new key, the cookie of a session, and what an enrolment shows once
-		"internal/console/apikeys.go", "internal/console/session.go", "internal/console/sign_on.go",
-		"internal/operator/session.go",
+		"internal/front/console/apikeys.go", "internal/front/console/session.go", "internal/front/console/sign_on.go",
+		"internal/front/operator/session.go",
 		// the Authorization header of a call to the provider, and its check at start
 		"internal/provider/httpcall/call.go", "internal/provider/config.go",
 		"sandbox/fakeprovider/server.go", // the digest that a caller's credential is compared with
 		// the token in the response to a login, and the key in that to its creation
-		"internal/server/account.go", "internal/server/apikeys.go",
-		"internal/mail/relay.go", "internal/mail/message.go", // the login at a relay, and the link of an e-mail
+		"internal/front/server/account.go", "internal/front/server/apikeys.go",
+		// the login at a relay, and the link of an e-mail
+		"internal/exchange/mail/relay.go", "internal/exchange/mail/message.go",
 		// the header of an export, and its check at start
-		"internal/tracing/exporter.go",
-		"internal/webhook/deliver.go", // the key of a signature
+		"internal/platform/tracing/exporter.go",
+		"internal/exchange/webhook/deliver.go", // the key of a signature
 		// the credential that login keeps: its file, and calls of its server
-		"internal/remote/profile.go", "internal/remote/login.go", "internal/remote/trigger.go",
+		"internal/cli/remote/profile.go", "internal/cli/remote/login.go", "internal/cli/remote/trigger.go",
 	}},
 	// The ways of the read models to rows; TestLedgerIsClosed holds that nothing else has any.
 	"ReadSnapshot": {home: ledger, files: []string{
-		"internal/view/audit.go", "internal/view/book.go", "internal/view/credit.go", "internal/view/deliveries.go",
-		"internal/view/history.go", "internal/view/incoming.go", "internal/view/invoices.go", "internal/view/keys.go",
-		"internal/view/overview.go",
-		"internal/view/notifications.go", // counts, which PostgreSQL must plan for their values
+		"internal/front/view/audit.go", "internal/front/view/book.go", "internal/front/view/credit.go",
+		"internal/front/view/deliveries.go", "internal/front/view/history.go", "internal/front/view/incoming.go",
+		"internal/front/view/invoices.go", "internal/front/view/keys.go", "internal/front/view/overview.go",
+		"internal/front/view/notifications.go", // counts, which PostgreSQL must plan for their values
 	}},
 	"ReadRows": {home: ledger, files: []string{
-		"internal/view/audit.go", "internal/view/invoices.go", "internal/view/notifications.go",
-		"internal/view/book.go", "internal/view/suggest.go", // a row by its name or number
-		"internal/view/tabs.go", "internal/view/view.go", // rows by identifier
+		"internal/front/view/audit.go", "internal/front/view/invoices.go", "internal/front/view/notifications.go",
+		"internal/front/view/book.go", "internal/front/view/suggest.go", // a row by its name or number
+		"internal/front/view/tabs.go", "internal/front/view/view.go", // rows by identifier
 	}},
 	// States that come from anywhere but retained evidence: only the ledger's own rows.
-	"RestoreStates": {home: "internal/invoice", files: []string{
+	"RestoreStates": {home: "internal/document/invoice", files: []string{
 		"internal/ledger/invoices/states.go",
 		"internal/ledger/proof/export_verify.go", // what an exported file says, to be compared with what follows from its answers
 	}},
@@ -275,7 +276,7 @@ var listens = map[string][]string{
 // testListeners holds that every server of the program has the limits that one package puts on connections.
 func (m *module) testListeners(t *testing.T) {
 	// What listens for tests alone.
-	except := []string{"internal/httpserver", "test/pgtest", "test/mailtest"}
+	except := []string{"internal/platform/httpserver", "test/pgtest", "test/mailtest"}
 	m.production(func(pkg string, f sourceFile) {
 		if slices.Contains(except, pkg) {
 			return
@@ -291,7 +292,7 @@ func (m *module) testListeners(t *testing.T) {
 		ast.Inspect(f.syntax, func(node ast.Node) bool {
 			if selector, ok := node.(*ast.SelectorExpr); ok {
 				if from, ok := selector.X.(*ast.Ident); ok && slices.Contains(names[from.Name], selector.Sel.Name) {
-					t.Errorf("%s: %s.%s: internal/httpserver makes every server, so that each has limits", m.at(selector), from.Name,
+					t.Errorf("%s: %s.%s: internal/platform/httpserver makes every server, so that each has limits", m.at(selector), from.Name,
 						selector.Sel.Name)
 				}
 			}

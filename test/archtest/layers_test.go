@@ -14,29 +14,32 @@ const (
 	layerHeading = "## Layers"
 )
 
-// testLayers holds that a package of a layer, or one below it, imports nothing of a higher one. What is in no layer is
-// beside the product.
+// testLayers holds that a package of a layer imports nothing of a higher one, that every package below internal is in
+// the row of its folder, and that no surface imports a provider. What is in no layer is beside the product.
 func (m *module) testLayers(t *testing.T) {
-	layers := readLayers(t)
-	if len(layers) < 30 {
-		t.Fatalf("%s has %d packages in its layers", layerFile, len(layers))
-	}
-	for pkg := range layers {
+	layers, named := readLayers(t)
+	for pkg := range named {
 		if m.packages[pkg] == nil {
 			t.Errorf("%s has the package %s, which is not there", layerFile, pkg)
 		}
 	}
 	m.production(func(pkg string, f sourceFile) {
 		from, inLayer := layerOf(layers, pkg)
-		if !inLayer {
-			return
+		below := strings.HasPrefix(pkg, "internal/")
+		if below && !inLayer {
+			t.Errorf("%s has no layer for %s", layerFile, pkg)
+		}
+		if folder := path.Dir(pkg); below && folder != "internal" && folder != ledger && !named[pkg] {
+			t.Errorf("%s does not name %s in the row of %s", layerFile, pkg, folder)
 		}
 		for _, spec := range f.syntax.Imports {
 			name := relative(imported(spec))
-			if to, ok := layerOf(layers, name); !ok || to >= from {
-				continue
+			if strings.HasPrefix(pkg, "internal/front/") && strings.HasPrefix(name+"/", "internal/provider/") {
+				t.Errorf("%s: %s imports %s: no surface has a way to a provider", m.at(spec), pkg, name)
 			}
-			t.Errorf("%s: %s imports %s, which is in a higher layer of %s", m.at(spec), pkg, name, layerFile)
+			if to, ok := layerOf(layers, name); inLayer && ok && to < from {
+				t.Errorf("%s: %s imports %s, which is in a higher layer of %s", m.at(spec), pkg, name, layerFile)
+			}
 		}
 	})
 }
@@ -122,8 +125,9 @@ func (m *module) testBeside(t *testing.T) {
 	}
 }
 
-// readLayers returns the packages in the table of layers, each with the number of its row; the first is the highest.
-func readLayers(t *testing.T) map[string]int {
+// readLayers returns the layers of the table, each with the number of its row, the highest first, and the packages that
+// the table names in the row of their folder.
+func readLayers(t *testing.T) (layers map[string]int, named map[string]bool) {
 	t.Helper()
 	text, err := os.ReadFile(layerFile)
 	if err != nil {
@@ -131,20 +135,26 @@ func readLayers(t *testing.T) map[string]int {
 	}
 	_, section, _ := strings.Cut(string(text), layerHeading+"\n")
 	section, _, _ = strings.Cut(section, "\n## ")
-	layers, row := map[string]int{}, 0
-	for line := range strings.SplitSeq(section, "\n") {
+	quoted := regexp.MustCompile("`([a-z/]+)`")
+	layers, named = map[string]int{}, map[string]bool{}
+	for row, line := range strings.Split(section, "\n") {
 		cells := strings.Split(line, "|")
-		if len(cells) != 4 || strings.HasPrefix(line, "|-") {
+		if len(cells) != 4 {
 			continue
 		}
-		for _, name := range regexp.MustCompile("`([a-z/]+)`").FindAllStringSubmatch(cells[2], -1) {
-			pkg := name[1]
-			if !strings.Contains(pkg, "/") {
-				pkg = "internal/" + pkg
+		var folder string
+		for _, name := range quoted.FindAllStringSubmatch(cells[1], -1) {
+			if folder = name[1]; !strings.Contains(folder, "/") {
+				folder = "internal/" + folder
 			}
-			layers[pkg] = row
+			layers[folder] = row
 		}
-		row++
+		for _, name := range quoted.FindAllStringSubmatch(cells[2], -1) {
+			named[folder+"/"+name[1]] = true
+		}
 	}
-	return layers
+	if len(layers) < 10 || len(named) < 30 {
+		t.Fatalf("%s has %d layers and %d packages in them", layerFile, len(layers), len(named))
+	}
+	return layers, named
 }

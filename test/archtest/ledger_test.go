@@ -36,7 +36,7 @@ var offered = []string{
 	"Tenant.Account", "Tenant.ID", "WithActor",
 }
 
-// offeredToView are the names that internal/view may use too, to read pages and lists.
+// offeredToView are the names that internal/front/view may use too, to read pages and lists.
 var offeredToView = []string{
 	"ReadRows", "ReadSnapshot", "Reader", "Reader.ByteOrder", "Reader.InSubquery", "Reader.Now", "Reader.Query",
 	"Row", "SelectAudit", "events.Select", "events.SelectDeliveries", "events.SelectSubscriptions",
@@ -56,7 +56,7 @@ func TestLedgerIsClosed(t *testing.T) {
 				continue
 			}
 			used[name] = true
-			if slices.Contains(offered, name) || pkg.path == modulePath+"/internal/view" && slices.Contains(offeredToView,
+			if slices.Contains(offered, name) || pkg.path == modulePath+"/internal/front/view" && slices.Contains(offeredToView,
 				name) {
 				continue
 			}

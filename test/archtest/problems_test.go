@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"quittance/client/api"
-	"quittance/internal/problem"
+	"quittance/internal/platform/problem"
 )
 
 // testProblems holds that an error that users see is defined once: the names by which pages know the kinds of problems

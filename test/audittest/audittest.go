@@ -6,14 +6,15 @@ package audittest
 
 import (
 	"os"
+	"quittance/test/kit"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 )
 
-// file is the document, as tests of a package in internal or cmd see it.
-const file = "../../docs/audit.md"
+// file is the document.
+const file = "docs/audit.md"
 
 // Table is the content of docs/audit.md. An operation is a method and a path, such as "POST /login", or a command, such
 // as "quittance key add".
@@ -31,7 +32,7 @@ var code = regexp.MustCompile("`([^`]+)`")
 // Read reads the document.
 func Read(t *testing.T) Table {
 	t.Helper()
-	text, err := os.ReadFile(file)
+	text, err := os.ReadFile(kit.File(t, file))
 	if err != nil {
 		t.Fatal(err)
 	}

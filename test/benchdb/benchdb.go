@@ -1,7 +1,7 @@
 // Package benchdb works on the database of a benchmark without going through the store: it fills tables faster than API
 // calls could, and measures the database itself.
 //
-// Invariant: besides internal/view, this is the only package outside the store that knows its schema. What it knows is
+// Invariant: besides view, this is the only package outside the store that knows its schema. What it knows is
 // limited to the columns of invoices, invoice_summaries and tenants that drafts.go names and to the tables that size.go
 // measures. The tests compare its rows with those that the store writes, column by column, and fail when the schema
 // changes in a way that matters here. It must not be used on a database that anybody depends on.

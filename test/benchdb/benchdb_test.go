@@ -16,11 +16,11 @@ import (
 	_ "modernc.org/sqlite"             // the driver sqlite
 
 	"quittance/client/api"
+	"quittance/internal/front/view"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/identity"
 	"quittance/internal/ledger/incoming"
 	"quittance/internal/ledger/invoices"
-	"quittance/internal/view"
 	"quittance/test/benchdb"
 	"quittance/test/ledgertest"
 	"quittance/test/pgtest"

@@ -16,12 +16,12 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/access"
 	"quittance/internal/ledger"
+	"quittance/internal/ledger/access"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/identity"
 	"quittance/internal/ledger/invoices"
-	"quittance/internal/secret"
+	"quittance/internal/platform/secret"
 	"quittance/test/audittest"
 )
 

@@ -22,7 +22,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/ledger/base"
-	"quittance/internal/secret"
+	"quittance/internal/platform/secret"
 	"quittance/sandbox/fakeprovider"
 	"quittance/test/kit"
 	"quittance/test/ledgertest"

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"quittance/internal/tabular"
+	"quittance/internal/document/tabular"
 )
 
 // maxImporting is by how many MiB a process may grow while companies import hostile files.

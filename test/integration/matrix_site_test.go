@@ -23,7 +23,7 @@ import (
 	"quittance/internal/ledger"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/invoices"
-	"quittance/internal/secret"
+	"quittance/internal/platform/secret"
 	"quittance/sandbox/fakeprovider"
 	"quittance/test/kit"
 	"quittance/test/ledgertest"

@@ -12,7 +12,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/ledger/events"
-	"quittance/internal/secret"
+	"quittance/internal/platform/secret"
 	"quittance/sandbox/fakeprovider"
 	"quittance/test/kit"
 	"quittance/test/ledgertest"

@@ -10,7 +10,7 @@ import (
 
 	"quittance/internal/ledger"
 	"quittance/internal/ledger/base"
-	"quittance/internal/secret"
+	"quittance/internal/platform/secret"
 )
 
 // openTenant opens the current tenant of an account beside a server, like an administration command.

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"quittance/internal/buildinfo"
+	"quittance/internal/platform/buildinfo"
 	"quittance/test/ledgertest"
 	"quittance/test/pgtest"
 )

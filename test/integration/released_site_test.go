@@ -25,7 +25,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"quittance/internal/secret"
+	"quittance/internal/platform/secret"
 	"quittance/sandbox/fakeprovider"
 	"quittance/test/kit"
 	"quittance/test/ledgertest"

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"quittance/internal/secret"
+	"quittance/internal/platform/secret"
 	"quittance/test/kit"
 	"quittance/test/ledgertest"
 )

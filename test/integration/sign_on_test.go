@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"quittance/internal/sso"
+	"quittance/internal/account/sso"
 	"quittance/test/kit"
 	"quittance/test/pgtest"
 	"quittance/test/ssotest"

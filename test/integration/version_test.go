@@ -7,7 +7,7 @@ import (
 	"runtime"
 	"testing"
 
-	"quittance/internal/buildinfo"
+	"quittance/internal/platform/buildinfo"
 )
 
 // output runs quittance and returns its standard output. The command must succeed and print nothing to standard error.

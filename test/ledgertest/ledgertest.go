@@ -21,7 +21,7 @@ import (
 	"quittance/internal/ledger"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/events"
-	"quittance/internal/secret"
+	"quittance/internal/platform/secret"
 	"quittance/test/pgtest"
 )
 

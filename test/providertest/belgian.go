@@ -5,7 +5,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/document"
-	"quittance/internal/envelope"
+	"quittance/internal/document/envelope"
 	"quittance/internal/provider"
 )
 

@@ -13,7 +13,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"quittance/internal/ubl"
+	"quittance/internal/document/ubl"
 )
 
 // EInvoiceBE is a stand-in for the API of e-invoice.be, as far as the adapter uses it, made after its OpenAPI

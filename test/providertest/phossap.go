@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"quittance/internal/document"
+	"quittance/internal/platform/secret"
 	"quittance/internal/provider"
 	"quittance/internal/provider/phossap"
-	"quittance/internal/secret"
 )
 
 // PhossAP is an access point that behaves like phoss-ap 0.12.0-SNAPSHOT, commit ba7e36b, as far as an adapter can see.

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"quittance/internal/invoice"
+	"quittance/internal/document/invoice"
 	"quittance/internal/provider"
 )
 

@@ -5,8 +5,8 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/document"
-	"quittance/internal/envelope"
-	"quittance/internal/invoice"
+	"quittance/internal/document/envelope"
+	"quittance/internal/document/invoice"
 	"quittance/internal/provider"
 )
 

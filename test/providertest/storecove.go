@@ -16,10 +16,10 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/document"
-	"quittance/internal/envelope"
+	"quittance/internal/document/envelope"
+	"quittance/internal/platform/secret"
 	"quittance/internal/provider"
 	"quittance/internal/provider/storecove"
-	"quittance/internal/secret"
 )
 
 // Storecove is a service that behaves like Storecove as far as its OpenAPI document 2.0.1 describes it. Quotations are

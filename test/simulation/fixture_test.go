@@ -23,7 +23,7 @@ import (
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/identity"
 	"quittance/internal/ledger/invoices"
-	"quittance/internal/secret"
+	"quittance/internal/platform/secret"
 )
 
 // fixture is the start of every run: a database with two companies. It is made once, outside the bubbles.

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"quittance/internal/invoice"
+	"quittance/internal/document/invoice"
 )
 
 var discardLog = log.New(io.Discard, "", 0)

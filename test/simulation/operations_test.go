@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"quittance/internal/ledger/invoices"
-	"quittance/internal/secret"
+	"quittance/internal/platform/secret"
 	"quittance/sandbox/fakeprovider"
 )
 

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/secret"
+	"quittance/internal/platform/secret"
 	"quittance/sandbox/fakeprovider"
 )
 

@@ -11,17 +11,17 @@ import (
 	"time"
 
 	"quittance/internal/account"
+	"quittance/internal/exchange/purchase"
+	"quittance/internal/exchange/queue"
+	"quittance/internal/exchange/submission"
+	"quittance/internal/exchange/webhook"
+	"quittance/internal/front/server"
 	"quittance/internal/ledger"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/invoices"
+	"quittance/internal/platform/secret"
 	"quittance/internal/provider"
 	"quittance/internal/provider/protocol"
-	"quittance/internal/purchase"
-	"quittance/internal/queue"
-	"quittance/internal/secret"
-	"quittance/internal/server"
-	"quittance/internal/submission"
-	"quittance/internal/webhook"
 )
 
 // The time-outs and intervals of the simulated service. A submit call without a response takes 20 s, as in production.

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"time"
 
-	"quittance/internal/invoice"
+	"quittance/internal/document/invoice"
 	"quittance/sandbox/fakeprovider"
 )
 

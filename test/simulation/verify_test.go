@@ -8,11 +8,11 @@ import (
 	"net/http"
 	"time"
 
-	"quittance/internal/invoice"
+	"quittance/internal/document/invoice"
+	"quittance/internal/exchange/purchase"
+	"quittance/internal/exchange/submission"
 	"quittance/internal/ledger/invoices"
 	"quittance/internal/ledger/proof"
-	"quittance/internal/purchase"
-	"quittance/internal/submission"
 	"quittance/sandbox/fakeprovider"
 )
 

@@ -14,8 +14,8 @@ import (
 	"github.com/zitadel/oidc/v3/example/server/exampleop"
 	"github.com/zitadel/oidc/v3/example/server/storage"
 
-	"quittance/internal/secret"
-	"quittance/internal/sso"
+	"quittance/internal/account/sso"
+	"quittance/internal/platform/secret"
 )
 
 // The registration of the service at the provider, and the password of all people there.

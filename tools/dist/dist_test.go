@@ -123,7 +123,7 @@ func TestTwoBuilds(t *testing.T) {
 	t.Run("licences", func(t *testing.T) {
 		terms, err := os.ReadFile(filepath.Join(dir, name, "THIRD-PARTY-LICENSES"))
 		for _, want := range []string{"\nThe Go standard library\n", "\nmodernc.org/sqlite\n",
-			"\ninternal/pdf/assets/OFL.txt\n", "\ninternal/page/static/htmx.LICENSE\n"} {
+			"\ninternal/document/pdf/assets/OFL.txt\n", "\ninternal/front/page/static/htmx.LICENSE\n"} {
 			if err != nil || !strings.Contains(string(terms), want) {
 				t.Errorf("%q is missing: %v", want, err)
 			}

@@ -4,7 +4,7 @@ import (
 	"io"
 	"log/slog"
 
-	sqldb "quittance/internal/db"
+	sqldb "quittance/internal/platform/db"
 )
 
 // What the packages of the ledger need of the database. No other package may use it, which a test holds.

@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	sqldb "quittance/internal/db"
-	"quittance/internal/secret"
+	sqldb "quittance/internal/platform/db"
+	"quittance/internal/platform/secret"
 )
 
 // Rows that decide who may act have a seal: a value of the key ring that authenticates the primary key and all columns

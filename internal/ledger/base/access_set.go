@@ -10,7 +10,7 @@ import (
 	"io"
 	"math/big"
 
-	"quittance/internal/secret"
+	"quittance/internal/platform/secret"
 )
 
 // The seals of rows do not show that a row is gone. Of the companies none may vanish, so their set is sealed as well:

@@ -10,7 +10,7 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 
 	"quittance/client/api"
-	"quittance/internal/access"
+	"quittance/internal/ledger/access"
 )
 
 // The states of an account.

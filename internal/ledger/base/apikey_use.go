@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"quittance/internal/access"
+	"quittance/internal/ledger/access"
 )
 
 // SourceNetworkError says that a valid API key was used from a network that it is not accepted from.

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
-	sqldb "quittance/internal/db"
-	"quittance/internal/secret"
+	sqldb "quittance/internal/platform/db"
+	"quittance/internal/platform/secret"
 )
 
 // ActorKind is the kind of an actor.

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"quittance/internal/front/view"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/invoices"
-	"quittance/internal/view"
 	"quittance/test/kit"
 	"quittance/test/ledgertest/fixture"
 )

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	sqldb "quittance/internal/db"
+	sqldb "quittance/internal/platform/db"
 )
 
 // AuditHead is a row of audit_heads: the end of a chain, and its seal.

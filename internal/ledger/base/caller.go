@@ -6,8 +6,8 @@ import (
 	"errors"
 
 	"quittance/client/api"
-	"quittance/internal/access"
-	"quittance/internal/problem"
+	"quittance/internal/ledger/access"
+	"quittance/internal/platform/problem"
 )
 
 // ErrForbidden says that the role of the caller no longer allows the operation.

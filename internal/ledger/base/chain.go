@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"hash"
 
-	"quittance/internal/secret"
+	"quittance/internal/platform/secret"
 )
 
 // Digester computes the digest of an entry of a chain: SHA-256 (FIPS 180-4) over the entry's fields. The length of each

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	sqldb "quittance/internal/db"
+	sqldb "quittance/internal/platform/db"
 )
 
 // A long statement is made from a struct, so that each value stands beside the name of its column: the fields have the

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	sqldb "quittance/internal/db"
+	sqldb "quittance/internal/platform/db"
 )
 
 // WriteTimeout bounds every write.

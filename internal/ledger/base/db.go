@@ -13,9 +13,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	sqldb "quittance/internal/db"
-	"quittance/internal/problem"
-	"quittance/internal/secret"
+	sqldb "quittance/internal/platform/db"
+	"quittance/internal/platform/problem"
+	"quittance/internal/platform/secret"
 )
 
 // The errors that callers distinguish. All others are internal.

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"time"
 
-	"quittance/internal/secret"
+	"quittance/internal/platform/secret"
 )
 
 // SettingEvidence identifies the record that the evidence of a database is sealed: the time since which it is, and the

@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	"quittance/internal/problem"
-	"quittance/internal/secret"
+	"quittance/internal/platform/problem"
+	"quittance/internal/platform/secret"
 )
 
 // The forms of sealed credentials and signing secrets: bound to their row only, as versions before 0015_sealing_keys

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"quittance/internal/problem"
-	"quittance/internal/secret"
+	"quittance/internal/platform/problem"
+	"quittance/internal/platform/secret"
 )
 
 // ErrNoKeys says that the store was opened without keys, only to migrate it.

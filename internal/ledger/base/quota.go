@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"quittance/client/api"
-	"quittance/internal/problem"
+	"quittance/internal/platform/problem"
 )
 
 // Quotas bound what one company may store; zero means no bound. A company over a quota cannot create drafts, credit

@@ -6,7 +6,7 @@ import (
 )
 
 // Reader reads rows of one tenant for the lists and pages that the API and the console show. [ReadSnapshot] and
-// [ReadRows] make one, for internal/view alone. The parameter $1 of every statement is the tenant, and the given
+// [ReadRows] make one, for internal/front/view alone. The parameter $1 of every statement is the tenant, and the given
 // arguments are the parameters from $2.
 //
 // The methods that are named after a fact return the facts of the tenant that a condition selects. order is what

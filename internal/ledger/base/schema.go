@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"quittance/internal/ledger/schema"
-	"quittance/internal/problem"
+	"quittance/internal/platform/problem"
 )
 
 // SchemaUse says what [ledger.Open] may do to the schema of a database.

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"quittance/internal/secret"
+	"quittance/internal/platform/secret"
 )
 
 // A chain of evidence shows that its entries were not changed. It does not cover its own end, its row, and the values

@@ -8,8 +8,8 @@ import (
 
 	jsonv2 "github.com/go-json-experiment/json"
 
-	"quittance/internal/access"
-	sqldb "quittance/internal/db"
+	"quittance/internal/ledger/access"
+	sqldb "quittance/internal/platform/db"
 )
 
 // Authenticate returns the session of a valid token. It returns [ErrNotFound] if the token is unknown, expired or

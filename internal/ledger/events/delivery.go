@@ -11,7 +11,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/identity"
-	"quittance/internal/secret"
+	"quittance/internal/platform/secret"
 )
 
 // The states of a delivery.

@@ -7,7 +7,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/ledger/base"
-	"quittance/internal/problem"
+	"quittance/internal/platform/problem"
 )
 
 // Delivery is the delivery of one event to one subscription, with its history.

@@ -9,7 +9,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/identity"
-	"quittance/internal/secret"
+	"quittance/internal/platform/secret"
 )
 
 // MaxSubscriptions is how many active webhook subscriptions a company may have.

@@ -9,9 +9,9 @@ import (
 	"fmt"
 
 	"quittance/client/api"
-	"quittance/internal/access"
+	"quittance/internal/ledger/access"
 	"quittance/internal/ledger/base"
-	"quittance/internal/problem"
+	"quittance/internal/platform/problem"
 )
 
 // NewUser holds the values of a new user. Email is compared exactly, so the caller normalizes it.

@@ -6,12 +6,12 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/access"
+	"quittance/internal/front/view"
+	"quittance/internal/ledger/access"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/events"
 	"quittance/internal/ledger/identity"
 	"quittance/internal/ledger/invoices"
-	"quittance/internal/view"
 	"quittance/test/kit"
 	"quittance/test/ledgertest/fixture"
 )

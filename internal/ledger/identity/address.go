@@ -6,9 +6,9 @@ import (
 	"errors"
 	"time"
 
-	"quittance/internal/access"
+	"quittance/internal/ledger/access"
 	"quittance/internal/ledger/base"
-	"quittance/internal/secret"
+	"quittance/internal/platform/secret"
 )
 
 // An address is proved by a link that was mailed to it, or by single sign-on with a verified address. At most one

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"time"
 
-	"quittance/internal/access"
+	"quittance/internal/ledger/access"
 	"quittance/internal/ledger/base"
-	"quittance/internal/secret"
+	"quittance/internal/platform/secret"
 )
 
 // Invitation allows a person to become a user of an account, once and until it expires. It ends when it is used,

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"quittance/internal/ledger/base"
-	"quittance/internal/secret"
+	"quittance/internal/platform/secret"
 )
 
 // MailKind is what a mail is about.

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/access"
 	"quittance/internal/ledger"
+	"quittance/internal/ledger/access"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/events"
 	"quittance/internal/ledger/identity"

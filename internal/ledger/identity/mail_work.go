@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"quittance/internal/ledger/base"
-	"quittance/internal/secret"
+	"quittance/internal/platform/secret"
 )
 
 // DueMailQueues makes one step of a scan for companies with mails that are due, in the same way as

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"quittance/internal/access"
+	"quittance/internal/ledger/access"
 	"quittance/internal/ledger/base"
 )
 

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"quittance/internal/ledger/base"
-	"quittance/internal/secret"
+	"quittance/internal/platform/secret"
 )
 
 // Operator is a person of the owner of the service. An operator belongs to no account and sees those of all companies.

@@ -12,7 +12,7 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 
 	"quittance/internal/ledger/base"
-	"quittance/internal/secret"
+	"quittance/internal/platform/secret"
 )
 
 const (

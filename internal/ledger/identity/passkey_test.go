@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"quittance/internal/access"
 	"quittance/internal/ledger"
+	"quittance/internal/ledger/access"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/identity"
-	"quittance/internal/secret"
+	"quittance/internal/platform/secret"
 	"quittance/test/kit"
 	"quittance/test/ledgertest/fixture"
 )

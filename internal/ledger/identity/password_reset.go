@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"quittance/internal/ledger/base"
-	"quittance/internal/secret"
+	"quittance/internal/platform/secret"
 )
 
 // PasswordResetTTL is how long a link with which a user chooses a new password can be used, and how long a request for

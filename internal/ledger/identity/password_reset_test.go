@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"quittance/internal/access"
 	"quittance/internal/ledger"
+	"quittance/internal/ledger/access"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/identity"
 	"quittance/test/kit"

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"quittance/internal/access"
+	"quittance/internal/ledger/access"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/identity"
 	"quittance/test/kit"

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"quittance/internal/ledger/base"
-	"quittance/internal/secret"
+	"quittance/internal/platform/secret"
 )
 
 // ErrSecondFactor says that the user has a second factor, and that no proof of it was given or the proof was used

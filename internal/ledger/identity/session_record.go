@@ -11,7 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"quittance/internal/access"
+	"quittance/internal/ledger/access"
 	"quittance/internal/ledger/base"
 )
 

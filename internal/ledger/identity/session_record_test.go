@@ -6,7 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"quittance/internal/access"
+	"quittance/internal/ledger/access"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/identity"
 	"quittance/test/kit"

@@ -5,7 +5,7 @@ import (
 	"database/sql"
 	"errors"
 
-	"quittance/internal/access"
+	"quittance/internal/ledger/access"
 	"quittance/internal/ledger/base"
 )
 

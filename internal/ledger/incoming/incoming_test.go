@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"quittance/client/api"
+	"quittance/internal/front/view"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/incoming"
 	"quittance/internal/ledger/invoices"
-	"quittance/internal/secret"
-	"quittance/internal/view"
+	"quittance/internal/platform/secret"
 	"quittance/test/kit"
 	"quittance/test/ledgertest"
 	"quittance/test/ledgertest/fixture"

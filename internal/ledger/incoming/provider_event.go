@@ -9,7 +9,7 @@ import (
 
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/invoices"
-	"quittance/internal/secret"
+	"quittance/internal/platform/secret"
 )
 
 // ProviderEvent is an event of a provider's queue. It is retained before it is deleted there, in the transaction of

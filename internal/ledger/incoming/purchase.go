@@ -10,7 +10,7 @@ import (
 
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/invoices"
-	"quittance/internal/secret"
+	"quittance/internal/platform/secret"
 )
 
 // RevisionBinding is where a sealed column of a revision stands.

@@ -6,12 +6,12 @@ import (
 	"testing"
 
 	"quittance/client/api"
+	"quittance/internal/front/view"
 	"quittance/internal/ledger"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/events"
 	"quittance/internal/ledger/invoices"
-	"quittance/internal/secret"
-	"quittance/internal/view"
+	"quittance/internal/platform/secret"
 	"quittance/test/kit"
 	"quittance/test/ledgertest/fixture"
 )

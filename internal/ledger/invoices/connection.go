@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"quittance/internal/ledger/base"
-	"quittance/internal/problem"
-	"quittance/internal/secret"
+	"quittance/internal/platform/problem"
+	"quittance/internal/platform/secret"
 )
 
 // The states of a provider connection.

@@ -8,7 +8,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/invoices"
-	"quittance/internal/secret"
+	"quittance/internal/platform/secret"
 	"quittance/test/kit"
 	"quittance/test/ledgertest/fixture"
 )

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/invoice"
+	"quittance/internal/document/invoice"
 	"quittance/internal/ledger/base"
 )
 

@@ -6,8 +6,8 @@ import (
 	"maps"
 	"slices"
 
-	sqldb "quittance/internal/db"
 	"quittance/internal/ledger/base"
+	sqldb "quittance/internal/platform/db"
 )
 
 // CountFault is a counter, or an invoice, that is counted wrongly. Only another program that writes to the database, or

@@ -5,7 +5,7 @@ import (
 	"math/big"
 	"time"
 
-	"quittance/internal/invoice"
+	"quittance/internal/document/invoice"
 	"quittance/internal/ledger/base"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/ledger/base"
-	"quittance/internal/problem"
+	"quittance/internal/platform/problem"
 )
 
 // creditedColumns are the columns that only the submission of a credit note has; see

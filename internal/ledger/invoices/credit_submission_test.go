@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/invoice"
+	"quittance/internal/document/invoice"
+	"quittance/internal/front/view"
 	"quittance/internal/ledger"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/invoices"
-	"quittance/internal/view"
 	"quittance/test/kit"
 	"quittance/test/ledgertest/fixture"
 )

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"quittance/internal/ledger/base"
-	"quittance/internal/secret"
+	"quittance/internal/platform/secret"
 )
 
 // NewEvidence is a provider response that will be retained.

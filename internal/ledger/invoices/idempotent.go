@@ -8,7 +8,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/ledger/base"
-	"quittance/internal/problem"
+	"quittance/internal/platform/problem"
 )
 
 // IdempotentResponse is the response to a request with an idempotency key, stored so that a repeated request gets the

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"quittance/client/api"
+	"quittance/internal/front/view"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/invoices"
-	"quittance/internal/view"
 	"quittance/test/kit"
 	"quittance/test/ledgertest/fixture"
 )

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"quittance/client/api"
-	sqldb "quittance/internal/db"
 	"quittance/internal/ledger/base"
+	sqldb "quittance/internal/platform/db"
 )
 
 // Upload is a file with drafts that a user has sent and not imported yet.

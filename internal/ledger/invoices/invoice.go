@@ -14,9 +14,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"quittance/client/api"
-	"quittance/internal/invoice"
+	"quittance/internal/document/invoice"
 	"quittance/internal/ledger/base"
-	"quittance/internal/problem"
+	"quittance/internal/platform/problem"
 )
 
 // Invoice is a draft with its current submission.

@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"quittance/client/api"
+	"quittance/internal/front/view"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/identity"
-	"quittance/internal/view"
 	"quittance/test/kit"
 	"quittance/test/ledgertest"
 	"quittance/test/ledgertest/fixture"

@@ -5,10 +5,10 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/invoice"
+	"quittance/internal/document/invoice"
+	"quittance/internal/front/view"
 	"quittance/internal/ledger/incoming"
 	"quittance/internal/ledger/invoices"
-	"quittance/internal/view"
 	"quittance/test/kit"
 	"quittance/test/ledgertest/fixture"
 )

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"quittance/client/api"
+	"quittance/internal/front/view"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/events"
 	"quittance/internal/ledger/incoming"
-	"quittance/internal/view"
 	"quittance/test/kit"
 	"quittance/test/ledgertest"
 	"quittance/test/ledgertest/fixture"

@@ -8,7 +8,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/ledger/base"
-	"quittance/internal/problem"
+	"quittance/internal/platform/problem"
 )
 
 // ErrProduction says that an operation for the environments local and sandbox was tried on a production database.

@@ -9,7 +9,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/ledger/base"
-	"quittance/internal/problem"
+	"quittance/internal/platform/problem"
 )
 
 // ErrOutcomeKnown says that the outcome of a submission is known, so there is nothing to resolve.

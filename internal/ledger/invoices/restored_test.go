@@ -12,12 +12,12 @@ import (
 	"time"
 
 	"quittance/client/api"
+	"quittance/internal/front/view"
 	"quittance/internal/ledger"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/identity"
 	"quittance/internal/ledger/invoices"
 	"quittance/internal/ledger/schema"
-	"quittance/internal/view"
 	"quittance/test/kit"
 	"quittance/test/ledgertest"
 	"quittance/test/ledgertest/fixture"

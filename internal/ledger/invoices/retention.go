@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	sqldb "quittance/internal/db"
 	"quittance/internal/ledger/base"
+	sqldb "quittance/internal/platform/db"
 )
 
 // Retention says how long history is kept; zero means without limit. Evidence, submissions and invoices are always

@@ -11,7 +11,7 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 
 	"quittance/client/api"
-	"quittance/internal/invoice"
+	"quittance/internal/document/invoice"
 	"quittance/internal/ledger/base"
 )
 

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/invoice"
+	"quittance/internal/document/invoice"
 	"quittance/internal/ledger/base"
-	"quittance/internal/problem"
+	"quittance/internal/platform/problem"
 )
 
 // OutcomeNotSent is the outcome of a submission that the provider certainly did not receive. Its invoice is a draft

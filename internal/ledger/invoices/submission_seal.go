@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/invoice"
+	"quittance/internal/document/invoice"
 	"quittance/internal/ledger/base"
 )
 

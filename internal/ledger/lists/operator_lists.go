@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
-	sqldb "quittance/internal/db"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/events"
 	"quittance/internal/ledger/invoices"
+	sqldb "quittance/internal/platform/db"
 )
 
 // ListDepth is how many of the newest rows a filtered list of operators examines.

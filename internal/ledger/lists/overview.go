@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"quittance/client/api"
-	sqldb "quittance/internal/db"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/events"
 	"quittance/internal/ledger/invoices"
+	sqldb "quittance/internal/platform/db"
 )
 
 // AllSubmissions returns the latest submissions, newest first and at most limit, for an administrator: those of all

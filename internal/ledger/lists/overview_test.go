@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/access"
+	"quittance/internal/ledger/access"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/identity"
 	"quittance/internal/ledger/invoices"

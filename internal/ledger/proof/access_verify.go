@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 
-	sqldb "quittance/internal/db"
 	"quittance/internal/ledger/base"
+	sqldb "quittance/internal/platform/db"
 )
 
 func (v *Verified) accessFault(table, row, what string) {

@@ -10,8 +10,8 @@ import (
 	"fmt"
 	"time"
 
-	sqldb "quittance/internal/db"
 	"quittance/internal/ledger/base"
+	sqldb "quittance/internal/platform/db"
 )
 
 // anchorFormat names the format of an entry of an anchor file.

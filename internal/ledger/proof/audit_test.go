@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/access"
 	"quittance/internal/ledger"
+	"quittance/internal/ledger/access"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/identity"
 	"quittance/internal/ledger/invoices"
 	"quittance/internal/ledger/proof"
-	"quittance/internal/secret"
+	"quittance/internal/platform/secret"
 	"quittance/test/kit"
 	"quittance/test/ledgertest/fixture"
 )

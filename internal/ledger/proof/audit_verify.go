@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 
-	sqldb "quittance/internal/db"
 	"quittance/internal/ledger/base"
+	sqldb "quittance/internal/platform/db"
 )
 
 // kindAudit is the kind of an [EvidenceError] about the audit log. Its Of is an account, or zero for the chain of no

@@ -4,8 +4,8 @@ import (
 	"context"
 	"database/sql"
 
-	sqldb "quittance/internal/db"
 	"quittance/internal/ledger/base"
+	sqldb "quittance/internal/platform/db"
 )
 
 // rawTx makes a querier of a transaction past the ledger.

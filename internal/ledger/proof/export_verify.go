@@ -8,7 +8,7 @@ import (
 	"errors"
 
 	"quittance/client/api"
-	"quittance/internal/invoice"
+	"quittance/internal/document/invoice"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/incoming"
 	"quittance/internal/ledger/invoices"

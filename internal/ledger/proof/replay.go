@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/invoice"
+	"quittance/internal/document/invoice"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/incoming"
 	"quittance/internal/ledger/invoices"

@@ -11,15 +11,15 @@ import (
 	"time"
 
 	"quittance/client/api"
+	"quittance/internal/exchange/purchase"
+	"quittance/internal/exchange/submission"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/incoming"
 	"quittance/internal/ledger/invoices"
 	"quittance/internal/ledger/proof"
+	"quittance/internal/platform/secret"
 	"quittance/internal/provider"
 	"quittance/internal/provider/simulator"
-	"quittance/internal/purchase"
-	"quittance/internal/secret"
-	"quittance/internal/submission"
 	"quittance/test/kit"
 	"quittance/test/ledgertest/fixture"
 )

@@ -8,8 +8,8 @@ import (
 	"errors"
 	"fmt"
 
-	sqldb "quittance/internal/db"
 	"quittance/internal/ledger/base"
+	sqldb "quittance/internal/platform/db"
 )
 
 // EvidenceError is a place where the retained evidence, or what the service shows of it, was changed.

@@ -10,13 +10,13 @@ import (
 	"time"
 
 	"quittance/client/api"
+	"quittance/internal/front/view"
 	"quittance/internal/ledger"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/incoming"
 	"quittance/internal/ledger/invoices"
 	"quittance/internal/ledger/proof"
-	"quittance/internal/secret"
-	"quittance/internal/view"
+	"quittance/internal/platform/secret"
 	"quittance/test/kit"
 	"quittance/test/ledgertest/fixture"
 )

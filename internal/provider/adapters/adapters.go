@@ -2,7 +2,7 @@
 package adapters
 
 import (
-	"quittance/internal/invoice"
+	"quittance/internal/document/invoice"
 	"quittance/internal/provider"
 	"quittance/internal/provider/einvoicebe"
 	"quittance/internal/provider/phossap"

@@ -19,11 +19,11 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/document"
-	"quittance/internal/envelope"
-	"quittance/internal/invoice"
+	"quittance/internal/document/envelope"
+	"quittance/internal/document/invoice"
+	"quittance/internal/document/ubl"
 	"quittance/internal/provider"
 	"quittance/internal/provider/httpcall"
-	"quittance/internal/ubl"
 )
 
 // Adapter speaks the API of e-invoice.be, as its OpenAPI description 1.1.0 has it (docs/providers/e-invoice-be.md).
@@ -55,24 +55,24 @@ func Describe() provider.Description {
 		Kind: "e-invoice-be", Summary: "The Peppol access point e-invoice.be.",
 		Profiles: []document.Profile{
 			document.BIS3,
-		}, RequiresProfile: true, Currencies: strings.Fields(eInvoiceBECurrencies),
+		}, RequiresProfile: true, Currencies: strings.Fields(knownCurrencies),
 		CreditNotes: true, Recipients: true,
 		Lookup: "GET /api/documents/{id} once the provider's identifier is known; before that the drafts and the outbox, searched for the one document " +
 			"with the same number, type, date, currency, total and receiver.",
-		Vocabularies: func() []invoice.Vocabulary { return []invoice.Vocabulary{eInvoiceBEVocabulary()} },
+		Vocabularies: func() []invoice.Vocabulary { return []invoice.Vocabulary{publishedVocabulary()} },
 		Open:         func(config provider.Config) (provider.Adapter, error) { return New(config) },
 	}
 }
 
-// eInvoiceBECurrencies are the values of the schema CurrencyCode. A response about a document in another currency could
+// knownCurrencies are the values of the schema CurrencyCode. A response about a document in another currency could
 // not be written.
-const eInvoiceBECurrencies = "EUR USD GBP JPY CHF CAD AUD NZD CNY INR SEK NOK DKK SGD HKD"
+const knownCurrencies = "EUR USD GBP JPY CHF CAD AUD NZD CNY INR SEK NOK DKK SGD HKD"
 
-// eInvoiceBEVocabulary returns the table of the schema DocumentResponse, which create, send and get return. The states
+// publishedVocabulary returns the table of the schema DocumentResponse, which create, send and get return. The states
 // are those of the schema DocumentState. Their meaning is published in skills/peppol-cli/references/documents.md of the
 // provider's repository e-invoice-be/peppol-cli, and their order in
 // https://docs.e-invoice.be/api-reference/schemas/document. Both are quoted below.
-func eInvoiceBEVocabulary() invoice.Vocabulary {
+func publishedVocabulary() invoice.Vocabulary {
 	return invoice.Vocabulary{
 		Name:              "e-invoice-be/document/1",
 		ProviderReference: "/id",
@@ -102,7 +102,7 @@ func eInvoiceBEVocabulary() invoice.Vocabulary {
 // Profile implements [provider.Adapter]. The provider does not know our references, and sends a draft once: send
 // returns "405 Method Not Allowed: Document is not in draft state".
 func (e *Adapter) Profile() provider.Profile {
-	return provider.Profile{Vocabulary: eInvoiceBEVocabulary(), Steps: 3, QueriesByContent: true, GuardsSend: true,
+	return provider.Profile{Vocabulary: publishedVocabulary(), Steps: 3, QueriesByContent: true, GuardsSend: true,
 		EchoesCredential: e.ContainsCredential}
 }
 

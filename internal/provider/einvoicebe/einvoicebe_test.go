@@ -16,11 +16,11 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/invoice"
+	"quittance/internal/document/invoice"
+	"quittance/internal/platform/secret"
 	"quittance/internal/provider"
 	"quittance/internal/provider/adapters"
 	"quittance/internal/provider/einvoicebe"
-	"quittance/internal/secret"
 	"quittance/test/kit"
 	"quittance/test/providertest"
 )
@@ -50,7 +50,7 @@ func eInvoiceBE(t *testing.T,
 	return adapter, standIn, server
 }
 
-func TestEInvoiceBEConforms(t *testing.T) {
+func TestConforms(t *testing.T) {
 	providertest.Run(t, func(t *testing.T) (provider.Adapter, providertest.Control) {
 		adapter, standIn, server := eInvoiceBE(t, nil)
 		return adapter, providertest.Control{
@@ -91,8 +91,8 @@ func readReport(t *testing.T, adapter provider.Adapter, response provider.Respon
 	return report
 }
 
-// eInvoiceBECall makes the call that ends with an operation.
-func eInvoiceBECall(t *testing.T, adapter provider.Adapter, operation string) provider.Response {
+// callOperation makes the call that ends with an operation.
+func callOperation(t *testing.T, adapter provider.Adapter, operation string) provider.Response {
 	t.Helper()
 	doc := providertest.BelgianDocument("ref-1")
 	if operation == "create" {
@@ -117,8 +117,8 @@ func eInvoiceBECall(t *testing.T, adapter provider.Adapter, operation string) pr
 	return response
 }
 
-// eInvoiceBEOperations are the operations, by their names in the stand-in.
-var eInvoiceBEOperations = map[string]struct {
+// testOperations are the operations, by their names in the stand-in.
+var testOperations = map[string]struct {
 	method, path string
 	refused      []int // beside 401
 }{
@@ -133,8 +133,8 @@ var eInvoiceBEOperations = map[string]struct {
 	"me":          {method: "get", path: "/api/me/"},
 }
 
-// eInvoiceBEDocument is a part of the provider's OpenAPI document.
-type eInvoiceBEDocument struct {
+// sentDocument is a part of the provider's OpenAPI document.
+type sentDocument struct {
 	Paths map[string]map[string]struct {
 		Responses map[string]any `json:"responses"`
 	} `json:"paths"`
@@ -146,7 +146,7 @@ type eInvoiceBEDocument struct {
 	} `json:"components"`
 }
 
-func readEInvoiceBEDescription(t *testing.T) (description eInvoiceBEDocument) {
+func readEInvoiceBEDescription(t *testing.T) (description sentDocument) {
 	t.Helper()
 	text, err := os.ReadFile("testdata/openapi.json")
 	if err != nil {
@@ -158,8 +158,8 @@ func readEInvoiceBEDescription(t *testing.T) (description eInvoiceBEDocument) {
 	return description
 }
 
-// TestEInvoiceBENames checks that the names and codes that the adapter reads are those of the provider's description.
-func TestEInvoiceBENames(t *testing.T) {
+// TestNames checks that the names and codes that the adapter reads are those of the provider's description.
+func TestNames(t *testing.T) {
 	schemas := readEInvoiceBEDescription(t).Components.Schemas
 	properties := slices.Collect(maps.Keys(schemas["DocumentResponse"].Properties))
 	for _, name := range []string{"id", "state", "direction", "document_type", "invoice_id", "invoice_date", "currency",
@@ -192,13 +192,13 @@ func TestEInvoiceBENames(t *testing.T) {
 	}
 }
 
-// TestEInvoiceBEStatuses goes over every status that the provider describes for each operation, and others. A response
+// TestStatuses goes over every status that the provider describes for each operation, and others. A response
 // is Refused only if the description says that the document is not sent, and everything that is not described is
 // ambiguous.
-func TestEInvoiceBEStatuses(t *testing.T) {
+func TestStatuses(t *testing.T) {
 	description := readEInvoiceBEDescription(t)
 	undescribedStatuses := []int{202, 204, 302, 400, 401, 403, 404, 405, 406, 409, 415, 422, 429, 500, 502, 503}
-	for name, operation := range eInvoiceBEOperations {
+	for name, operation := range testOperations {
 		responses := description.Paths[operation.path][operation.method].Responses
 		if len(responses) < 2 {
 			t.Fatalf("%s: %d responses are described", name, len(responses))
@@ -222,7 +222,7 @@ func TestEInvoiceBEStatuses(t *testing.T) {
 				case name == "get" && status == 404:
 					want = provider.UnknownReference
 				}
-				response := eInvoiceBECall(t, adapter, name)
+				response := callOperation(t, adapter, name)
 				if response.Kind != want || response.Next != next || response.HTTPStatus != status {
 					t.Errorf("%v and %v by %d, want %v and %v", response.Kind, response.Next, response.HTTPStatus, want, next)
 				}
@@ -236,9 +236,9 @@ func TestEInvoiceBEStatuses(t *testing.T) {
 	}
 }
 
-// TestEInvoiceBEBodies checks responses with the status of success whose body does not follow the description. No such
+// TestBodies checks responses with the status of success whose body does not follow the description. No such
 // body of the validation sends the document.
-func TestEInvoiceBEBodies(t *testing.T) {
+func TestBodies(t *testing.T) {
 	for operation, bodies := range map[string]map[string]provider.Kind{
 		"validate": {`{"is_valid":false}`: provider.Refused, `{}`: provider.Ambiguous,
 			`{"is_valid":"true"}`: provider.Ambiguous, `[]`: provider.Ambiguous,
@@ -249,7 +249,7 @@ func TestEInvoiceBEBodies(t *testing.T) {
 		for body, want := range bodies {
 			adapter, standIn := undescribed(t)
 			standIn.Add(providertest.Fault{Operation: operation, Status: 200, Body: body})
-			if response := eInvoiceBECall(t, adapter, operation); response.Kind != want {
+			if response := callOperation(t, adapter, operation); response.Kind != want {
 				t.Errorf("%s %s: %v, want %v", operation, body, response.Kind, want)
 			}
 			if operation == "validate" && standIn.Documents()[0].Sent != 0 {
@@ -262,7 +262,7 @@ func TestEInvoiceBEBodies(t *testing.T) {
 			`{}`: provider.Ambiguous, `{"detail":null}`: provider.Ambiguous} {
 			adapter, standIn := undescribed(t)
 			standIn.Add(providertest.Fault{Operation: operation, Status: status, Body: body})
-			if response := eInvoiceBECall(t, adapter, operation); response.Kind != want {
+			if response := callOperation(t, adapter, operation); response.Kind != want {
 				t.Errorf("%s %d %s: %v, want %v", operation, status, body, response.Kind, want)
 			}
 		}
@@ -271,14 +271,14 @@ func TestEInvoiceBEBodies(t *testing.T) {
 		`{"detail":["x"]}`: "get"} {
 		adapter, standIn := undescribed(t)
 		standIn.Add(providertest.Fault{Operation: operation, Status: 404, Body: body})
-		if response := eInvoiceBECall(t, adapter, operation); response.Kind != provider.Ambiguous {
+		if response := callOperation(t, adapter, operation); response.Kind != provider.Ambiguous {
 			t.Errorf("404 %s: %v", body, response.Kind)
 		}
 	}
 }
 
-// TestEInvoiceBEWords reads each word of the provider's schema DocumentState.
-func TestEInvoiceBEWords(t *testing.T) {
+// TestWords reads each word of the provider's schema DocumentState.
+func TestWords(t *testing.T) {
 	for state, want := range map[string]struct {
 		status   invoice.Status
 		terminal bool
@@ -317,9 +317,9 @@ func TestEInvoiceBEWords(t *testing.T) {
 	}
 }
 
-// TestEInvoiceBESendsOnce checks that a document whose sending got no response is found under the provider's
+// TestSendsOnce checks that a document whose sending got no response is found under the provider's
 // identifier, that sending it again does nothing, and which participants it was sent with.
-func TestEInvoiceBESendsOnce(t *testing.T) {
+func TestSendsOnce(t *testing.T) {
 	adapter, standIn, server := eInvoiceBE(t, nil)
 	hasty, err := einvoicebe.New(provider.Config{BaseURL: server.URL, Credential: secret.New(credential),
 		Timeout: 10 * time.Second, Clock: time.Now})
@@ -350,9 +350,9 @@ func TestEInvoiceBESendsOnce(t *testing.T) {
 	}
 }
 
-// TestEInvoiceBERequests checks the requests of every call: the credential is in its header alone, and nothing names
+// TestRequests checks the requests of every call: the credential is in its header alone, and nothing names
 // our reference but the file.
-func TestEInvoiceBERequests(t *testing.T) {
+func TestRequests(t *testing.T) {
 	var got []string
 	standIn := providertest.NewEInvoiceBE(credential, time.Now())
 	server := providertest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -396,25 +396,25 @@ func TestEInvoiceBERequests(t *testing.T) {
 	}
 }
 
-// TestEInvoiceBEHostile checks what a provider may do to every call: echo the credential, ask for a pause, and respond
+// TestHostile checks what a provider may do to every call: echo the credential, ask for a pause, and respond
 // with too much.
-func TestEInvoiceBEHostile(t *testing.T) {
-	for name := range eInvoiceBEOperations {
+func TestHostile(t *testing.T) {
+	for name := range testOperations {
 		adapter, standIn := undescribed(t)
 		standIn.Add(providertest.Fault{Operation: name, Status: 503, Body: `{"detail":"` + credential + `"}`,
 			Header: http.Header{"Retry-After": {"120"}}})
-		if response := eInvoiceBECall(t, adapter, name); !response.Echoed || response.RetryAfter != 2*time.Minute {
+		if response := callOperation(t, adapter, name); !response.Echoed || response.RetryAfter != 2*time.Minute {
 			t.Errorf("%s: %+v", name, response)
 		}
 		standIn.Reset(providertest.Fault{Operation: name, Status: 200, Body: strings.Repeat(" ", provider.MaxResponse+1)})
-		if response := eInvoiceBECall(t, adapter, name); response.Kind != provider.Ambiguous || !response.Truncated {
+		if response := callOperation(t, adapter, name); response.Kind != provider.Ambiguous || !response.Truncated {
 			t.Errorf("%s: %v of %d bytes", name, response.Kind, response.Size)
 		}
 	}
 }
 
-// TestEInvoiceBERecipient looks participants up.
-func TestEInvoiceBERecipient(t *testing.T) {
+// TestRecipient looks participants up.
+func TestRecipient(t *testing.T) {
 	const invoices = `urn:oasis:names:specification:ubl:schema:xsd:Invoice-2::Invoice##urn:cen.eu:en16931:2017#compliant#urn:fdc:peppol.eu:2017:poacc:billing:3.0::2.1`
 	for body, want := range map[string]struct {
 		found bool

@@ -10,17 +10,17 @@ import (
 
 	validator "github.com/pb33f/libopenapi-validator"
 
-	"quittance/internal/invoice"
+	"quittance/internal/document/invoice"
+	"quittance/internal/platform/secret"
 	"quittance/internal/provider"
 	"quittance/internal/provider/einvoicebe"
-	"quittance/internal/secret"
 	"quittance/test/providertest"
 )
 
-// eInvoiceBEDescription is the provider's own description of the operations that the adapter uses, cut out of its
+// ownDescription is the provider's own description of the operations that the adapter uses, cut out of its
 // OpenAPI document 1.1.0 (api/openapi.json of github.com/e-invoice-be/peppol-cli at db05da8, MIT License) without any
 // other change.
-var eInvoiceBEDescription = sync.OnceValues(func() (validator.Validator, error) {
+var ownDescription = sync.OnceValues(func() (validator.Validator, error) {
 	return providertest.ReadDescription("testdata/openapi.json")
 })
 
@@ -28,7 +28,7 @@ var eInvoiceBEDescription = sync.OnceValues(func() (validator.Validator, error) 
 // description.
 func described(t *testing.T, handler http.Handler) http.Handler {
 	t.Helper()
-	description, err := eInvoiceBEDescription()
+	description, err := ownDescription()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,10 +46,10 @@ func openEInvoiceBE(t *testing.T, url string) *einvoicebe.Adapter {
 	return adapter
 }
 
-// TestEInvoiceBEMock makes every call to servers that another program makes from the provider's whole OpenAPI document:
+// TestMock makes every call to servers that another program makes from the provider's whole OpenAPI document:
 // to the stand-in through a proxy that refuses requests and responses which violate the document, and to a mock server
 // with random responses.
-func TestEInvoiceBEMock(t *testing.T) {
+func TestMock(t *testing.T) {
 	description := os.Getenv("E_INVOICE_BE_OPENAPI")
 	if description == "" {
 		return // left out on purpose: scripts/provider-mocks runs it

@@ -15,10 +15,10 @@ import (
 	"quittance/internal/provider/httpcall"
 )
 
-// eInvoiceBELists are the lists in which a document of ours can be: GET /api/drafts/ ("By default return all states
+// searchedLists are the lists in which a document of ours can be: GET /api/drafts/ ("By default return all states
 // (DRAFT, TRANSIT, FAILED)") and GET /api/outbox/ ("sent documents"). They are read in this order, because a document
 // moves from the first to the second.
-var eInvoiceBELists = [...]string{"/api/drafts/", "/api/outbox/"} //nolint:gochecknoglobals // a constant table
+var searchedLists = [...]string{"/api/drafts/", "/api/outbox/"} //nolint:gochecknoglobals // a constant table
 
 // find searches the provider's lists for a document. It gets the document if exactly one has our number and agrees with
 // ours in everything else. If none has our number, the provider has no such document. All else is
@@ -26,7 +26,7 @@ var eInvoiceBELists = [...]string{"/api/drafts/", "/api/outbox/"} //nolint:goche
 func (e *Adapter) find(ctx context.Context, sent *sentUBL) provider.Response {
 	var lists []provider.Response
 	found, telling := map[string]agreement{}, 0 // telling is the list that says most
-	for n, path := range eInvoiceBELists {
+	for n, path := range searchedLists {
 		before := len(found)
 		list := e.Do(ctx, searchCall(path, *sent.Number))
 		if list.Kind == provider.Complete && !collectListed(list.Body, sent, found) {

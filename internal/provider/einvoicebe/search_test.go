@@ -7,8 +7,8 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/document"
-	"quittance/internal/envelope"
-	"quittance/internal/invoice"
+	"quittance/internal/document/envelope"
+	"quittance/internal/document/invoice"
 	"quittance/internal/provider"
 	"quittance/test/providertest"
 )
@@ -83,9 +83,9 @@ func searches(now time.Time) map[string]searched {
 	}
 }
 
-// TestEInvoiceBEFindsOneDocument checks which document in the provider's lists counts as ours, if the response to its
+// TestFindsOneDocument checks which document in the provider's lists counts as ours, if the response to its
 // creation was lost: the only one with our number, and only if everything agrees that the lists show.
-func TestEInvoiceBEFindsOneDocument(t *testing.T) {
+func TestFindsOneDocument(t *testing.T) {
 	for name, c := range searches(time.Now()) {
 		t.Run(name, func(t *testing.T) {
 			adapter, standIn, _ := eInvoiceBE(t, nil)
@@ -135,8 +135,8 @@ func rename(t *testing.T, doc provider.Document, reference string) provider.Docu
 	return provider.Document{Reference: reference, Body: body}
 }
 
-// TestEInvoiceBESearchFails checks that a list that fails says nothing, whatever the other list shows.
-func TestEInvoiceBESearchFails(t *testing.T) {
+// TestSearchFails checks that a list that fails says nothing, whatever the other list shows.
+func TestSearchFails(t *testing.T) {
 	doc := providertest.BelgianDocument("ref-1")
 	for name, fault := range map[string]providertest.Fault{
 		"no response":        {},
@@ -165,9 +165,9 @@ func TestEInvoiceBESearchFails(t *testing.T) {
 	}
 }
 
-// TestEInvoiceBECreditNote checks that a credit note is found by its own number, and never taken for the invoice that
+// TestCreditNote checks that a credit note is found by its own number, and never taken for the invoice that
 // it credits.
-func TestEInvoiceBECreditNote(t *testing.T) {
+func TestCreditNote(t *testing.T) {
 	const id = "019caa6c-5200-7000-8000-000000000002"
 	draft := providertest.BelgianInvoice("CN-1")
 	credit, faults := invoice.NewCredit(draft, nil, &api.CreditNoteRequest{Kind: new(api.CreditFull)})

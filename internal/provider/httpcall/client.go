@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"quittance/internal/platform/secret"
 	"quittance/internal/provider"
-	"quittance/internal/secret"
 )
 
 // Client makes calls over HTTP. It follows no redirects, uses no proxy and requests no compression. It speaks HTTP/1.1,

@@ -15,8 +15,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"quittance/internal/document"
-	"quittance/internal/envelope"
-	"quittance/internal/invoice"
+	"quittance/internal/document/envelope"
+	"quittance/internal/document/invoice"
 	"quittance/internal/provider"
 	"quittance/internal/provider/httpcall"
 )
@@ -38,16 +38,16 @@ var _ provider.Adapter = (*Adapter)(nil)
 
 // The options of the adapter.
 const (
-	phossSender  = "sender"
-	phossCountry = "country"
+	optionSender  = "sender"
+	optionCountry = "country"
 )
 
 var (
-	phossParticipant = regexp.MustCompile(`^[0-9]{4}:[0-9A-Za-z:._~-]{1,50}$`)
-	phossCountryCode = regexp.MustCompile(`^[A-Z]{2}$`)
-	// phossReference is what a reference can be. The access point itself takes any text, but a web server refuses some
+	participantForm = regexp.MustCompile(`^[0-9]{4}:[0-9A-Za-z:._~-]{1,50}$`)
+	countryCode     = regexp.MustCompile(`^[A-Z]{2}$`)
+	// referenceForm is what a reference can be. The access point itself takes any text, but a web server refuses some
 	// characters in a path.
-	phossReference = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._~-]{0,127}$`)
+	referenceForm = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._~-]{0,127}$`)
 )
 
 // Describe returns the description of the adapter.
@@ -56,20 +56,20 @@ func Describe() provider.Description {
 		Kind: "phoss-ap", Summary: "A Peppol access point that runs phoss-ap.",
 		Profiles: document.Profiles[:], RequiresProfile: true, CreditNotes: true,
 		Addresses: func(p provider.Participant, _ map[string]string) bool {
-			return phossParticipant.MatchString(participantText(p))
+			return participantForm.MatchString(participantText(p))
 		},
 		Options: []provider.Option{
-			{Name: phossSender,
+			{Name: optionSender,
 				Summary: "the participant identifier of the sender, if it is not the endpoint of the company profile",
 				Rule:    "four digits, a colon and 1 to 50 letters, digits or . _ ~ : -, such as 0235:1234567890",
-				Valid:   phossParticipant.MatchString},
-			{Name: phossCountry, Summary: "the country of the sender (C1), if it is not that of the company profile",
-				Rule: "two capital letters (ISO 3166-1 alpha-2)", Valid: phossCountryCode.MatchString},
+				Valid:   participantForm.MatchString},
+			{Name: optionCountry, Summary: "the country of the sender (C1), if it is not that of the company profile",
+				Rule: "two capital letters (ISO 3166-1 alpha-2)", Valid: countryCode.MatchString},
 		},
 		Lookup: "GET /api/outbound/status/{sbdhInstanceID}: 404 without a body says that the access point has no such transaction, or more than one. " +
 			"A document is never sent again without an administrator's order.",
 		Vocabularies: func() []invoice.Vocabulary {
-			return []invoice.Vocabulary{phossStatusVocabulary(), phossReportVocabulary()}
+			return []invoice.Vocabulary{statusVocabulary(), reportVocabulary()}
 		},
 		Open: func(config provider.Config) (provider.Adapter, error) { return New(config) },
 	}
@@ -82,12 +82,12 @@ func New(config provider.Config) (*Adapter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Adapter{Client: c, sender: config.Options[phossSender], country: config.Options[phossCountry]}, nil
+	return &Adapter{Client: c, sender: config.Options[optionSender], country: config.Options[optionCountry]}, nil
 }
 
 // Profile returns the profile of the access point.
 func (p *Adapter) Profile() provider.Profile {
-	return provider.Profile{Vocabulary: phossStatusVocabulary(), Steps: 2, EchoesCredential: p.ContainsCredential}
+	return provider.Profile{Vocabulary: statusVocabulary(), Steps: 2, EchoesCredential: p.ContainsCredential}
 }
 
 // Submit implements [provider.Adapter] by POST /api/outbound/submit/…, which names the document type and the process
@@ -102,7 +102,7 @@ func (p *Adapter) Submit(ctx context.Context, doc provider.Document) provider.Re
 		Method: http.MethodPost, Path: path, Query: url.Values{"sbdhInstanceID": {doc.Reference}}.Encode(),
 		ContentType: "application/xml", Body: body, MaxRetained: provider.MaxResponse, MaxRead: provider.MaxResponse,
 		AcceptsStatus: func(status int) bool { return status == http.StatusOK || status == http.StatusUnprocessableEntity },
-		Refuses:       phossRefuses,
+		Refuses:       refusesBeforeReading,
 	})
 	if response.Kind != provider.Complete {
 		return response
@@ -111,7 +111,7 @@ func (p *Adapter) Submit(ctx context.Context, doc provider.Document) provider.Re
 	case !ok:
 		response.Kind, response.ErrorClass = provider.Ambiguous, provider.ClassProtocol
 	case sent && response.HTTPStatus == http.StatusOK:
-		response.Vocabulary = new(phossReportVocabulary())
+		response.Vocabulary = new(reportVocabulary())
 	default:
 		// The transaction exists. Its status alone says whether the access point tries again or not.
 		response.Kind, response.Next = provider.Inconclusive, provider.NextStatus
@@ -122,7 +122,7 @@ func (p *Adapter) Submit(ctx context.Context, doc provider.Document) provider.Re
 // Status implements [provider.Adapter] by GET /api/outbound/status/{sbdhInstanceID}. Completed transactions move to the
 // archive.
 func (p *Adapter) Status(ctx context.Context, query provider.Query) provider.Response {
-	if !phossReference.MatchString(query.Reference) {
+	if !referenceForm.MatchString(query.Reference) {
 		return provider.Response{Kind: provider.NotSent, ErrorClass: provider.ClassProtocol}
 	}
 	call := httpcall.Get("/api/outbound/status/" + httpcall.EscapeSegment(query.Reference))
@@ -161,13 +161,13 @@ func isEmptyNotFound(status int, body []byte) bool {
 // OutboundOrchestrator.java:244-245: "null if the document could not be stored or verification failed".
 const notSubmitted = `"Failed to submit outbound transaction"`
 
-// phossRefuses reports whether a response to submit is sent only before the access point takes the document:
+// refusesBeforeReading reports whether a response to submit is sent only before the access point takes the document:
 //
 //   - 404 without a body: "Sending is disabled in the configuration" (OutboundController.java:265-267, 304-308);
 //   - 400 with a JSON string: an identifier is invalid (260-261, 310-380), which is checked before the document is read
 //     (383);
 //   - 422 with notSubmitted.
-func phossRefuses(status int, body []byte) bool {
+func refusesBeforeReading(status int, body []byte) bool {
 	switch status {
 	case http.StatusNotFound:
 		return isEmptyNotFound(status, body)
@@ -209,7 +209,7 @@ func (p *Adapter) submitRequest(doc provider.Document) (path string, body []byte
 	if err != nil {
 		return "", nil, err
 	}
-	if sent.Reference != doc.Reference || !phossReference.MatchString(doc.Reference) || sent.Document == nil {
+	if sent.Reference != doc.Reference || !referenceForm.MatchString(doc.Reference) || sent.Document == nil {
 		return "", nil, errNotForPhossAP
 	}
 	documentType, process, err := peppolIdentifiers(sent.Document)
@@ -223,8 +223,8 @@ func (p *Adapter) submitRequest(doc provider.Document) (path string, body []byte
 	if country == "" {
 		country = provider.TextOf(sent.Seller.Country)
 	}
-	if !phossParticipant.MatchString(sender) || !phossParticipant.MatchString(receiver) ||
-		!phossCountryCode.MatchString(country) {
+	if !participantForm.MatchString(sender) || !participantForm.MatchString(receiver) ||
+		!countryCode.MatchString(country) {
 		return "", nil, errNotForPhossAP
 	}
 	segments := []string{participantScheme + sender, participantScheme + receiver, documentType, process, country}

@@ -13,22 +13,22 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/document"
-	"quittance/internal/envelope"
-	"quittance/internal/invoice"
+	"quittance/internal/document/envelope"
+	"quittance/internal/document/invoice"
+	"quittance/internal/platform/secret"
 	"quittance/internal/provider"
 	"quittance/internal/provider/adapters"
 	"quittance/internal/provider/phossap"
-	"quittance/internal/secret"
 	"quittance/test/kit"
 	"quittance/test/providertest"
 )
 
 const credential = providertest.Credential
 
-const phossReference = "0195b1ef-9a10-7c55-8f0e-2b7d1c3e4f60"
+const referenceForm = "0195b1ef-9a10-7c55-8f0e-2b7d1c3e4f60"
 
-// phossAt makes an adapter to a server.
-func phossAt(t *testing.T, url string) *phossap.Adapter {
+// open makes an adapter to a server.
+func open(t *testing.T, url string) *phossap.Adapter {
 	t.Helper()
 	p, err := phossap.New(provider.Config{BaseURL: url, Credential: secret.New(credential),
 		Timeout: kit.Patience(), Clock: time.Now})
@@ -39,18 +39,18 @@ func phossAt(t *testing.T, url string) *phossap.Adapter {
 	return p
 }
 
-func TestPhossAPConforms(t *testing.T) {
+func TestConforms(t *testing.T) {
 	providertest.Run(t, func(t *testing.T) (provider.Adapter, providertest.Control) {
 		point := providertest.StartPhossAP(t, credential)
 		return point.Adapter(t, nil), point.Control(t)
 	})
 }
 
-// TestPhossAPNamesTheDocument checks that a request names the participants, the document type and the process as Peppol
+// TestNamesTheDocument checks that a request names the participants, the document type and the process as Peppol
 // identifies them. The sources: for BIS Billing 3.0 the code list of document types (EPredefinedDocumentTypeIdentifier
 // of peppol-commons); for PINT the scheme of wildcards without an asterisk, as in the AS4 action of the A-NZ guidance
 // note 8, since phase4 looks the receiver up by wildcard for that scheme alone, and never with an asterisk.
-func TestPhossAPNamesTheDocument(t *testing.T) {
+func TestNamesTheDocument(t *testing.T) {
 	const billing = "urn:fdc:peppol.eu:2017:poacc:billing"
 	for _, c := range []struct {
 		format                document.Profile
@@ -66,7 +66,7 @@ func TestPhossAPNamesTheDocument(t *testing.T) {
 		{document.PINTAE, true,
 			"peppol-doctype-wildcard::urn:oasis:names:specification:ubl:schema:xsd:CreditNote-2::CreditNote##urn:peppol:pint:billing-1@ae-1::2.1", "urn:peppol:bis:billing"},
 	} {
-		doc := providertest.Rendered(t, c.format, phossReference)
+		doc := providertest.Rendered(t, c.format, referenceForm)
 		sent, err := envelope.Read(doc.Body)
 		if err != nil {
 			t.Fatal(err)
@@ -87,17 +87,17 @@ func TestPhossAPNamesTheDocument(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		phossAt(t, server.URL+"/ap/").Submit(t.Context(), doc)
+		open(t, server.URL+"/ap/").Submit(t.Context(), doc)
 		want := []string{"iso6523-actorid-upis::0235:1357902468", "iso6523-actorid-upis::0235:1234567890", c.documentType,
-			"cenbii-procid-ubl::" + c.process, "AE", "sbdhInstanceID=" + phossReference, "application/xml", credential, ""}
+			"cenbii-procid-ubl::" + c.process, "AE", "sbdhInstanceID=" + referenceForm, "application/xml", credential, ""}
 		if !slices.Equal(got, want) || !bytes.Equal(body, sent.Document.Body) {
 			t.Errorf("%s, credit note %t: got\n%q\nwant\n%q", c.format, c.credit, got, want)
 		}
 	}
 }
 
-// TestPhossAPOptions checks the form of the options, and that they replace what the company profile says.
-func TestPhossAPOptions(t *testing.T) {
+// TestOptions checks the form of the options, and that they replace what the company profile says.
+func TestOptions(t *testing.T) {
 	kind, _ := adapters.Describe("phoss-ap")
 	for _, c := range []struct {
 		name, value string
@@ -122,7 +122,7 @@ func TestPhossAPOptions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	adapter.Submit(t.Context(), providertest.Rendered(t, document.BIS3, phossReference))
+	adapter.Submit(t.Context(), providertest.Rendered(t, document.BIS3, referenceForm))
 	if got := point.Received(); len(got) != 1 || !strings.Contains(got[0],
 		"/submit/iso6523-actorid-upis::9930:de123456789/iso6523-actorid-upis::0235:1234567890/") ||
 		!strings.Contains(got[0], "/DE?") {
@@ -130,8 +130,8 @@ func TestPhossAPOptions(t *testing.T) {
 	}
 }
 
-// TestPhossAPSendsOnlyWhatItCanName checks that a document that cannot be addressed is not sent.
-func TestPhossAPSendsOnlyWhatItCanName(t *testing.T) {
+// TestSendsOnlyWhatItCanName checks that a document that cannot be addressed is not sent.
+func TestSendsOnlyWhatItCanName(t *testing.T) {
 	point := providertest.StartPhossAP(t, credential)
 	adapter := point.Adapter(t, nil)
 	for name, edit := range map[string]func(e *envelope.Envelope){
@@ -150,7 +150,7 @@ func TestPhossAPSendsOnlyWhatItCanName(t *testing.T) {
 				[]byte("%PDF"))
 		},
 	} {
-		doc := providertest.Rendered(t, document.BIS3, phossReference)
+		doc := providertest.Rendered(t, document.BIS3, referenceForm)
 		sent, err := envelope.Read(doc.Body)
 		if err != nil {
 			t.Fatal(err)
@@ -168,9 +168,9 @@ func TestPhossAPSendsOnlyWhatItCanName(t *testing.T) {
 	}
 }
 
-// phossStatuses are the responses that phoss-ap sends, and others that a machine before it could send, with what each
+// statuses are the responses that phoss-ap sends, and others that a machine before it could send, with what each
 // one says.
-var phossStatuses = []struct {
+var statuses = []struct {
 	code                  int
 	body                  string
 	submit, status, check provider.Kind
@@ -234,17 +234,17 @@ var phossStatuses = []struct {
 	{415, `{}`, provider.Ambiguous, provider.Ambiguous, provider.Ambiguous, 0},
 }
 
-// TestPhossAPStatusCodesAreKinds goes over every response that the source of phoss-ap sends.
-func TestPhossAPStatusCodesAreKinds(t *testing.T) {
-	for _, c := range phossStatuses {
+// TestStatusCodesAreKinds goes over every response that the source of phoss-ap sends.
+func TestStatusCodesAreKinds(t *testing.T) {
+	for _, c := range statuses {
 		server := providertest.Serve(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "7")
 			w.WriteHeader(c.code)
-			fmt.Fprint(w, strings.ReplaceAll(c.body, "REF", phossReference))
+			fmt.Fprint(w, strings.ReplaceAll(c.body, "REF", referenceForm))
 		})
-		p := phossAt(t, server.URL)
-		submitted := p.Submit(t.Context(), providertest.Rendered(t, document.BIS3, phossReference))
-		status, check := p.Status(t.Context(), provider.Query{Reference: phossReference}), p.Check(t.Context())
+		p := open(t, server.URL)
+		submitted := p.Submit(t.Context(), providertest.Rendered(t, document.BIS3, referenceForm))
+		status, check := p.Status(t.Context(), provider.Query{Reference: referenceForm}), p.Check(t.Context())
 		if submitted.Kind != c.submit || submitted.Next != c.next || status.Kind != c.status || status.Next != 0 ||
 			check.Kind != c.check {
 			t.Errorf("%d %s: submit %s next %d, status %s, check %s; want %s next %d, %s, %s", c.code, c.body,
@@ -256,10 +256,10 @@ func TestPhossAPStatusCodesAreKinds(t *testing.T) {
 	}
 }
 
-// TestPhossAPWords checks every word of the published code lists: the status of the document, whether it is terminal,
+// TestWords checks every word of the published code lists: the status of the document, whether it is terminal,
 // and what it means.
-func TestPhossAPWords(t *testing.T) {
-	table := phossAt(t, "http://127.0.0.1:1").Profile().Vocabulary
+func TestWords(t *testing.T) {
+	table := open(t, "http://127.0.0.1:1").Profile().Vocabulary
 	for _, c := range []struct {
 		word     string
 		status   invoice.Status
@@ -302,25 +302,25 @@ func TestPhossAPWords(t *testing.T) {
 	}
 }
 
-// phossBody is the response to a status query. reportingStatus is about the statistics of the network, never a state.
-func phossBody(status, mls string) []byte {
+// statusBody is the response to a status query. reportingStatus is about the statistics of the network, never a state.
+func statusBody(status, mls string) []byte {
 	return fmt.Appendf(nil,
 		`{"id":"tx-1","transactionType":"business_document","sbdhInstanceID":%q,"status":%q,"attemptCount":1,"reportingStatus":"reported",`+
-			`"nextRetryDT":null,"errorDetails":null,"mlsStatus":%s,"custom1":null}`, phossReference, status, mls)
+			`"nextRetryDT":null,"errorDetails":null,"mlsStatus":%s,"custom1":null}`, referenceForm, status, mls)
 }
 
 func readPhoss(t *testing.T, table invoice.Vocabulary, status, mls string) invoice.Report {
 	t.Helper()
-	report, err := invoice.ReadReport(phossBody(status, mls), table)
-	if err != nil || report.Reference != phossReference {
+	report, err := invoice.ReadReport(statusBody(status, mls), table)
+	if err != nil || report.Reference != referenceForm {
 		t.Fatalf("%+v, %v", report, err)
 	}
 	return report
 }
 
-// TestPhossAPScripts checks what the two steps of a submission find out, in every way in which an access point can
+// TestScripts checks what the two steps of a submission find out, in every way in which an access point can
 // fare.
-func TestPhossAPScripts(t *testing.T) {
+func TestScripts(t *testing.T) {
 	for script, want := range map[providertest.Script]struct {
 		submit provider.Kind
 		status string
@@ -333,8 +333,8 @@ func TestPhossAPScripts(t *testing.T) {
 		point := providertest.StartPhossAP(t, credential)
 		point.Play(script)
 		adapter := point.Adapter(t, nil)
-		submitted := adapter.Submit(t.Context(), providertest.Rendered(t, document.BIS3, phossReference))
-		status := adapter.Status(t.Context(), provider.Query{Reference: phossReference})
+		submitted := adapter.Submit(t.Context(), providertest.Rendered(t, document.BIS3, referenceForm))
+		status := adapter.Status(t.Context(), provider.Query{Reference: referenceForm})
 		var body struct{ Status string }
 		if status.Kind == provider.Complete {
 			if err := json.Unmarshal(status.Body, &body); err != nil {
@@ -348,35 +348,35 @@ func TestPhossAPScripts(t *testing.T) {
 	}
 }
 
-// TestPhossAPArchive checks that a completed document is found after the access point has archived it.
-func TestPhossAPArchive(t *testing.T) {
+// TestArchive checks that a completed document is found after the access point has archived it.
+func TestArchive(t *testing.T) {
 	point := providertest.StartPhossAP(t, credential)
 	adapter := point.Adapter(t, nil)
-	adapter.Submit(t.Context(), providertest.Rendered(t, document.BIS3, phossReference))
+	adapter.Submit(t.Context(), providertest.Rendered(t, document.BIS3, referenceForm))
 	point.Archive()
-	response := adapter.Status(t.Context(), provider.Query{Reference: phossReference})
+	response := adapter.Status(t.Context(), provider.Query{Reference: referenceForm})
 	if report, err := invoice.ReadReport(response.Body, adapter.Profile().Vocabulary); err != nil ||
 		report.Status != invoice.Accepted {
 		t.Errorf("%+v: %v", response, err)
 	}
 }
 
-// TestPhossAPDoubleIsUnknown checks the trap of the access point: it takes a second document with the same identifier,
+// TestDoubleIsUnknown checks the trap of the access point: it takes a second document with the same identifier,
 // and then says that it has none. The adapter is therefore not idempotent, and a 404 is no reason to send again.
-func TestPhossAPDoubleIsUnknown(t *testing.T) {
+func TestDoubleIsUnknown(t *testing.T) {
 	point := providertest.StartPhossAP(t, credential)
 	adapter := point.Adapter(t, nil)
 	for range 2 {
-		adapter.Submit(t.Context(), providertest.Rendered(t, document.BIS3, phossReference))
+		adapter.Submit(t.Context(), providertest.Rendered(t, document.BIS3, referenceForm))
 	}
-	response := adapter.Status(t.Context(), provider.Query{Reference: phossReference})
-	if point.Transactions(phossReference) != 2 || response.Kind != provider.UnknownReference ||
+	response := adapter.Status(t.Context(), provider.Query{Reference: referenceForm})
+	if point.Transactions(referenceForm) != 2 || response.Kind != provider.UnknownReference ||
 		adapter.Profile().Idempotent {
-		t.Errorf("%d transactions, %+v", point.Transactions(phossReference), response)
+		t.Errorf("%d transactions, %+v", point.Transactions(referenceForm), response)
 	}
 }
 
-func TestPhossAPRefusesBeforeItReads(t *testing.T) {
+func TestRefusesBeforeItReads(t *testing.T) {
 	point := providertest.StartPhossAP(t, credential)
 	wrong := point.Adapter(t, func(c *provider.Config) { c.Credential = secret.New("another") })
 	if response := wrong.Check(t.Context()); response.Kind != provider.Refused ||
@@ -393,18 +393,18 @@ func TestPhossAPRefusesBeforeItReads(t *testing.T) {
 	}
 	point.DisableSending()
 	if response := adapter.Submit(t.Context(), providertest.Rendered(t, document.BIS3,
-		phossReference)); response.Kind != provider.Refused {
+		referenceForm)); response.Kind != provider.Refused {
 		t.Errorf("sending is disabled: %+v", response)
 	}
 }
 
-// TestPhossAPEchoesAreFound checks that a response with the token, in any form that the client knows, is marked.
-func TestPhossAPEchoesAreFound(t *testing.T) {
+// TestEchoesAreFound checks that a response with the token, in any form that the client knows, is marked.
+func TestEchoesAreFound(t *testing.T) {
 	server := providertest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
-		fmt.Fprintf(w, `{"sbdhInstanceID":%q,"id":%q,"status":"sent"}`, phossReference, r.Header.Get("X-Token"))
+		fmt.Fprintf(w, `{"sbdhInstanceID":%q,"id":%q,"status":"sent"}`, referenceForm, r.Header.Get("X-Token"))
 	})
-	p := phossAt(t, server.URL)
-	response := p.Status(t.Context(), provider.Query{Reference: phossReference})
+	p := open(t, server.URL)
+	response := p.Status(t.Context(), provider.Query{Reference: referenceForm})
 	if !response.Echoed || !p.Profile().EchoesCredential(credential) {
 		t.Errorf("%+v", response)
 	}

@@ -2,10 +2,10 @@ package phossap
 
 import (
 	"quittance/client/api"
-	"quittance/internal/invoice"
+	"quittance/internal/document/invoice"
 )
 
-// phossStatusVocabulary returns the table of the response to GET /api/outbound/status:
+// statusVocabulary returns the table of the response to GET /api/outbound/status:
 // OutboundTransactionResponse.java:35-97.
 //
 // The submission state is the field status, whose words and finality are those of EOutboundStatus.java:33-44 and
@@ -13,7 +13,7 @@ import (
 // has reported about the delivery: EMlsReceptionStatus.java:33-44. The access point has no word of a tax authority or
 // of the receiver: its reportingStatus is about the statistics of the Peppol network (EReportingStatus.java:27, "a
 // Peppol Reporting record (TSR/EUSR)").
-func phossStatusVocabulary() invoice.Vocabulary {
+func statusVocabulary() invoice.Vocabulary {
 	return invoice.Vocabulary{
 		Name:              "phoss-ap/status/1",
 		Reference:         "/sbdhInstanceID", // OutboundTransactionResponse.java:55-57
@@ -51,9 +51,9 @@ func phossStatusVocabulary() invoice.Vocabulary {
 	}
 }
 
-// phossReportVocabulary returns the table of the sending report in the response 200 to submit: "Document accepted and
+// reportVocabulary returns the table of the sending report in the response 200 to submit: "Document accepted and
 // sent successfully" (OutboundController.java:259). It reports no state: its members are details of the transmission.
-func phossReportVocabulary() invoice.Vocabulary {
+func reportVocabulary() invoice.Vocabulary {
 	return invoice.Vocabulary{
 		Name:      "phoss-ap/sending-report/1",
 		Reference: "/sbdhInstanceIdentifier", // Phase4PeppolSendingReport of phase4, getAsJsonObject

@@ -11,7 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"quittance/internal/document"
-	"quittance/internal/invoice"
+	"quittance/internal/document/invoice"
 	"quittance/internal/provider"
 	"quittance/internal/provider/httpcall"
 )
@@ -54,7 +54,7 @@ func (h *Adapter) Status(ctx context.Context, query provider.Query) provider.Res
 	if query.Reference == "" {
 		return provider.Response{Kind: provider.NotSent, ErrorClass: provider.ClassProtocol}
 	}
-	return h.Do(ctx, protocolGet("/v1/documents/"+httpcall.EscapeSegment(query.Reference)))
+	return h.Do(ctx, get("/v1/documents/"+httpcall.EscapeSegment(query.Reference)))
 }
 
 // Purchases implements [provider.Adapter] by GET /v1/purchases.
@@ -63,7 +63,7 @@ func (h *Adapter) Purchases(
 	cursor string,
 	limit int,
 ) (provider.PurchasePage, provider.Response) {
-	c := protocolGet("/v1/purchases")
+	c := get("/v1/purchases")
 	query := url.Values{"limit": {strconv.Itoa(min(max(limit, 1), provider.MaxPurchasePage))}}
 	if cursor != "" {
 		query.Set("cursor", cursor)
@@ -94,14 +94,14 @@ func (h *Adapter) PurchaseDocument(ctx context.Context, id string) provider.Resp
 	if id == "" {
 		return provider.Response{Kind: provider.NotSent, ErrorClass: provider.ClassProtocol}
 	}
-	c := protocolGet("/v1/purchases/" + httpcall.EscapeSegment(id) + "/document")
+	c := get("/v1/purchases/" + httpcall.EscapeSegment(id) + "/document")
 	c.MaxRetained, c.MaxRead = provider.MaxPurchaseDocument, provider.MaxPurchaseScan
 	return h.Do(ctx, c)
 }
 
-// protocolGet returns the specification of a GET request of the protocol, where a 404 with the code unknown_reference
+// get returns the specification of a GET request of the protocol, where a 404 with the code unknown_reference
 // says that the provider has no such document.
-func protocolGet(path string) httpcall.Spec {
+func get(path string) httpcall.Spec {
 	call := httpcall.Get(path)
 	call.SaysUnknown = func(status int, body []byte) bool {
 		return status == http.StatusNotFound && errorCode(body) == codeUnknownReference

@@ -17,9 +17,9 @@ import (
 
 	"pgregory.net/rapid"
 
+	"quittance/internal/platform/secret"
 	"quittance/internal/provider"
 	"quittance/internal/provider/protocol"
-	"quittance/internal/secret"
 	"quittance/test/kit"
 	"quittance/test/providertest"
 )

@@ -3,7 +3,7 @@ package protocol
 import (
 	"github.com/go-json-experiment/json/jsontext"
 
-	"quittance/internal/invoice"
+	"quittance/internal/document/invoice"
 )
 
 // Vocabulary returns the vocabulary of the provider protocol's reports. Each state in a report says whether it
@@ -21,15 +21,15 @@ func Vocabulary() invoice.Vocabulary {
 		},
 		Sequence:        "/sequence",
 		ReportedAt:      "/reported_at",
-		Submission:      protocolPointers("submission_state"),
-		ProviderInvoice: protocolPointers("provider_invoice_state"),
-		TaxAuthority:    protocolPointers("tax_authority_state"),
-		Receiver:        protocolPointers("receiver_state"),
+		Submission:      pointers("submission_state"),
+		ProviderInvoice: pointers("provider_invoice_state"),
+		TaxAuthority:    pointers("tax_authority_state"),
+		Receiver:        pointers("receiver_state"),
 	}
 }
 
-// protocolPointers returns where a dimension is in the protocol's report.
-func protocolPointers(dimension jsontext.Pointer) invoice.StatePointers {
+// pointers returns where a dimension is in the protocol's report.
+func pointers(dimension jsontext.Pointer) invoice.StatePointers {
 	at := "/states/" + dimension
 	return invoice.StatePointers{Value: at + "/value", Terminal: at + "/terminal", Meaning: at + "/meaning"}
 }

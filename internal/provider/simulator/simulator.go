@@ -11,7 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"quittance/internal/invoice"
+	"quittance/internal/document/invoice"
 	"quittance/internal/provider"
 	"quittance/internal/provider/httpcall"
 )
@@ -42,7 +42,7 @@ func New(clock func() time.Time, step time.Duration) *Adapter {
 
 // Profile returns the simulator's profile. Its references are idempotent.
 func (s *Adapter) Profile() provider.Profile {
-	return provider.Profile{Vocabulary: simulatorVocabulary(), Idempotent: true}
+	return provider.Profile{Vocabulary: publishedVocabulary(), Idempotent: true}
 }
 
 // Submit implements [provider.Adapter]. The response to a body without the reference is Ambiguous.
@@ -144,8 +144,8 @@ func (s *Adapter) report(reference string, at, now time.Time) provider.Response 
 	return provider.OKResponse(body)
 }
 
-// simulatorStep is the time between two changes of a simulated document.
-const simulatorStep = time.Second
+// stepTime is the time between two changes of a simulated document.
+const stepTime = time.Second
 
 // Describe returns the description of the simulator.
 func Describe() provider.Description {
@@ -154,8 +154,8 @@ func Describe() provider.Description {
 		LocalOnly: true, Idempotent: true,
 		Lookup: "The simulator knows its documents until the process ends.",
 		Vocabularies: func() []invoice.Vocabulary {
-			return []invoice.Vocabulary{simulatorVocabulary(), provider.WithoutMeanings(simulatorVocabulary(), "simulator/1")}
+			return []invoice.Vocabulary{publishedVocabulary(), provider.WithoutMeanings(publishedVocabulary(), "simulator/1")}
 		},
-		Open: func(config provider.Config) (provider.Adapter, error) { return New(config.Clock, simulatorStep), nil },
+		Open: func(config provider.Config) (provider.Adapter, error) { return New(config.Clock, stepTime), nil },
 	}
 }

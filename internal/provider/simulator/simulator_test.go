@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/invoice"
+	"quittance/internal/document/invoice"
 	"quittance/internal/provider"
 	"quittance/internal/provider/protocol"
 	"quittance/internal/provider/simulator"
@@ -22,7 +22,7 @@ func (c *handClock) now() time.Time {
 
 func (c *handClock) advance(d time.Duration) { c.elapsed.Add(int64(d)) }
 
-func TestSimulatorConforms(t *testing.T) {
+func TestConforms(t *testing.T) {
 	providertest.Run(t, func(*testing.T) (provider.Adapter, providertest.Control) {
 		clock := &handClock{}
 		return simulator.New(clock.now, time.Second),
@@ -30,7 +30,7 @@ func TestSimulatorConforms(t *testing.T) {
 	})
 }
 
-func TestSimulatorMovesOneDimensionAStepAndClaimsNothingReal(t *testing.T) {
+func TestMovesOneDimensionAStepAndClaimsNothingReal(t *testing.T) {
 	clock := &handClock{}
 	simulator := simulator.New(clock.now, time.Second)
 	simulator.Submit(t.Context(), providertest.Document("ref-1"))

@@ -4,7 +4,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"quittance/client/api"
-	"quittance/internal/invoice"
+	"quittance/internal/document/invoice"
 )
 
 // The status and the state values of the simulator. Their names say that nothing real has happened.
@@ -17,9 +17,9 @@ const (
 	simulatedReceived = "simulated_received"
 )
 
-// simulatorVocabulary returns the published table of the simulator, whose reports carry neither terminal flags nor
+// publishedVocabulary returns the published table of the simulator, whose reports carry neither terminal flags nor
 // meanings.
-func simulatorVocabulary() invoice.Vocabulary {
+func publishedVocabulary() invoice.Vocabulary {
 	return invoice.Vocabulary{
 		Name:              "simulator/2",
 		Reference:         "/simulation/ref",
@@ -28,16 +28,16 @@ func simulatorVocabulary() invoice.Vocabulary {
 		Statuses:          map[string]invoice.Status{simulatedTaken: invoice.Accepted},
 		Sequence:          "/simulation/round",
 		ReportedAt:        "/simulation/at",
-		Submission:        simulatorPointers("/dimensions/submission", simulatedValid),
-		ProviderInvoice:   simulatorPointers("/dimensions/invoice", simulatedIssued),
-		TaxAuthority:      simulatorPointers("/dimensions/authority", simulatedReported),
-		Receiver:          simulatorPointers("/dimensions/receiver", simulatedReceived),
+		Submission:        pointers("/dimensions/submission", simulatedValid),
+		ProviderInvoice:   pointers("/dimensions/invoice", simulatedIssued),
+		TaxAuthority:      pointers("/dimensions/authority", simulatedReported),
+		Receiver:          pointers("/dimensions/receiver", simulatedReceived),
 	}
 }
 
-// simulatorPointers returns where a dimension is in a simulated report, and what its values mean: each dimension first
+// pointers returns where a dimension is in a simulated report, and what its values mean: each dimension first
 // waits and then succeeds.
-func simulatorPointers(value jsontext.Pointer, last string) invoice.StatePointers {
+func pointers(value jsontext.Pointer, last string) invoice.StatePointers {
 	return invoice.StatePointers{Value: value, TerminalValues: []string{last},
 		Meanings: map[string]api.Meaning{simulatedPending: api.MeaningWaiting, last: api.MeaningPositive}}
 }

@@ -27,16 +27,16 @@ var _ provider.EventQueue = Queue{}
 
 // The members of an event that say what it is about.
 const (
-	storecoveSubmissionEvent = "document_submission"
-	storecoveReceivedEvent   = "received_document" // "the \"document_guid\" property of the \"received_document\" webhook"
+	submissionEvent = "document_submission"
+	receivedEvent   = "received_document" // "the \"document_guid\" property of the \"received_document\" webhook"
 )
 
 // maxStorecovePackage is the size of the largest PurchaseInvoiceUbl that is read, in bytes: a document in base64 and
 // the members around it.
 const maxStorecovePackage = provider.MaxPurchaseDocument/3*4 + 64<<10
 
-// storecoveAnyGUID is the form of the provider's own identifiers: "format": "uuid".
-var storecoveAnyGUID = regexp.MustCompile(`^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$`)
+// anyGUID is the form of the provider's own identifiers: "format": "uuid".
+var anyGUID = regexp.MustCompile(`^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$`)
 
 // NextEvent implements [provider.EventQueue] by GET /webhook_instances/.
 func (q Queue) NextEvent(ctx context.Context) (provider.Event, provider.Response) {
@@ -54,7 +54,7 @@ func (q Queue) NextEvent(ctx context.Context) (provider.Event, provider.Response
 	if event.Document != nil {
 		q.Withhold(event.Document)
 	}
-	table := storecoveEventVocabulary(named)
+	table := eventVocabulary(named)
 	response.Vocabulary = &table
 	return event, response
 }
@@ -91,7 +91,7 @@ func (q Queue) EventDocument(ctx context.Context, event provider.Event) (respons
 	fields, unique, err := httpcall.ReadObject(response.Body)
 	encoded, ok := httpcall.ReadString(fields["ubl"])
 	document, wrong := base64.StdEncoding.DecodeString(encoded)
-	recipient := storecoveNumber(fields["legal_entity_id"])
+	recipient := numberText(fields["legal_entity_id"])
 	switch {
 	case err != nil || !unique || !ok || wrong != nil || len(document) == 0:
 		response.Kind, response.ErrorClass = provider.Ambiguous, provider.ClassProtocol
@@ -118,13 +118,13 @@ func (q Queue) unpacked(response provider.Response, document []byte) provider.Re
 	return response
 }
 
-// storecoveNumber returns the digits of an id of the API, or "".
-func storecoveNumber(value jsontext.Value) string {
+// numberText returns the digits of an id of the API, or "".
+func numberText(value jsontext.Value) string {
 	text, _ := httpcall.ReadString(value)
 	if value.Kind() == jsontext.KindNumber {
 		text = string(value)
 	}
-	if !storecoveLegalEntityForm.MatchString(text) {
+	if !legalEntityForm.MatchString(text) {
 		return ""
 	}
 	return text
@@ -138,7 +138,7 @@ func ReadEvent(instance []byte) (event provider.Event, named bool) {
 		return provider.Event{}, false
 	}
 	guid, _ := httpcall.ReadString(outer["guid"])
-	if !storecoveAnyGUID.MatchString(guid) {
+	if !anyGUID.MatchString(guid) {
 		return provider.Event{}, false
 	}
 	event.ID = guid
@@ -148,16 +148,16 @@ func ReadEvent(instance []byte) (event provider.Event, named bool) {
 		return event, false
 	}
 	switch kind, _ := httpcall.ReadString(inner["event_type"]); kind {
-	case storecoveSubmissionEvent:
+	case submissionEvent:
 		event.ProviderReference, _ = httpcall.ReadString(inner["guid"])
 		event.Reference, _ = httpcall.ReadString(inner["idempotencyGuid"])
-		if event.ProviderReference == "" || event.Reference != "" && !storecoveGUID.MatchString(event.Reference) {
+		if event.ProviderReference == "" || event.Reference != "" && !guidForm.MatchString(event.Reference) {
 			event.Reference, event.ProviderReference = "", "" // it does not have the form of a submission's event
 		}
-	case storecoveReceivedEvent:
-		if document, _ := httpcall.ReadString(inner["document_guid"]); storecoveAnyGUID.MatchString(document) {
+	case receivedEvent:
+		if document, _ := httpcall.ReadString(inner["document_guid"]); anyGUID.MatchString(document) {
 			event.Document = &provider.Purchase{ID: document, Raw: bytes.Clone(instance)}
-			event.Recipient = storecoveNumber(inner["legal_entity_id"])
+			event.Recipient = numberText(inner["legal_entity_id"])
 		}
 	}
 	return event, event.Reference != ""

@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"quittance/internal/invoice"
+	"quittance/internal/document/invoice"
+	"quittance/internal/platform/secret"
 	"quittance/internal/provider"
 	"quittance/internal/provider/adapters"
 	"quittance/internal/provider/storecove"
-	"quittance/internal/secret"
 	"quittance/test/kit"
 	"quittance/test/providertest"
 )
@@ -21,7 +21,7 @@ import (
 func openStorecoveQueue(t *testing.T, url string) storecove.Queue {
 	t.Helper()
 	kind, _ := adapters.Describe("storecove")
-	options := storecoveOptions()
+	options := testOptions()
 	options["webhook-queue"] = "consume"
 	adapter, err := kind.Open(provider.Config{BaseURL: url, Credential: secret.New(credential), Options: options,
 		Timeout: kit.Patience(), Clock: time.Now})
@@ -36,16 +36,16 @@ func openStorecoveQueue(t *testing.T, url string) storecove.Queue {
 	return queue
 }
 
-// TestStorecoveQueue runs the conformance suite over an adapter that consumes the queue, and checks that one without
+// TestQueue runs the conformance suite over an adapter that consumes the queue, and checks that one without
 // the option does not.
-func TestStorecoveQueue(t *testing.T) {
+func TestQueue(t *testing.T) {
 	providertest.Run(t, func(t *testing.T) (provider.Adapter, providertest.Control) {
 		service := providertest.StartStorecove(t, credential)
 		return openStorecoveQueue(t, service.BaseURL()), service.Control(t)
 	})
 	kind, _ := adapters.Describe("storecove")
 	adapter, err := kind.Open(provider.Config{BaseURL: "http://127.0.0.1:1", Credential: secret.New(credential),
-		Options: storecoveOptions(), Clock: time.Now})
+		Options: testOptions(), Clock: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,8 +54,8 @@ func TestStorecoveQueue(t *testing.T) {
 	}
 }
 
-// TestStorecoveEventRequests checks the requests of the queue.
-func TestStorecoveEventRequests(t *testing.T) {
+// TestEventRequests checks the requests of the queue.
+func TestEventRequests(t *testing.T) {
 	var got []string
 	server := providertest.Serve(t, func(_ http.ResponseWriter, r *http.Request) {
 		got = append(got, fmt.Sprintf("%s %s %t", r.Method, r.RequestURI,
@@ -64,19 +64,19 @@ func TestStorecoveEventRequests(t *testing.T) {
 	q := openStorecoveQueue(t, server.URL+"/api/v2")
 	q.NextEvent(t.Context())
 	q.DeleteEvent(t.Context(), "a/../b")
-	q.EventDocument(t.Context(), provider.Event{Document: &provider.Purchase{ID: storecoveReference}})
+	q.EventDocument(t.Context(), provider.Event{Document: &provider.Purchase{ID: testReference}})
 	// another company's is not requested
-	q.EventDocument(t.Context(), provider.Event{Recipient: "4712", Document: &provider.Purchase{ID: storecoveReference}})
+	q.EventDocument(t.Context(), provider.Event{Recipient: "4712", Document: &provider.Purchase{ID: testReference}})
 	want := []string{"GET /api/v2/webhook_instances/ true", "DELETE /api/v2/webhook_instances/a%2F..%2Fb true",
-		"GET /api/v2/purchase_invoices/" + storecoveReference + "/ubl/original true"}
+		"GET /api/v2/purchase_invoices/" + testReference + "/ubl/original true"}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 
-// TestStorecoveEvents checks what is read of an event. Its identifier is needed to delete it; what it is about is read
+// TestEvents checks what is read of an event. Its identifier is needed to delete it; what it is about is read
 // only in the form that is known.
-func TestStorecoveEvents(t *testing.T) {
+func TestEvents(t *testing.T) {
 	const guid, other = "E1B0c6e5-2222-4333-8444-000000000001", "8a4b0c6e-1111-4222-8333-000000000001"
 	instance := func(body string) string { return fmt.Sprintf(`{"guid":%q,"body":%q}`, guid, body) }
 	for _, c := range []struct {
@@ -87,12 +87,12 @@ func TestStorecoveEvents(t *testing.T) {
 		document, recipient  string
 	}{
 		{200, instance(`{"event_type":"document_submission","event":"succeeded","guid":"` + other + `","idempotencyGuid":"` +
-			storecoveReference + `"}`), provider.Complete, guid, storecoveReference, other, "", ""},
+			testReference + `"}`), provider.Complete, guid, testReference, other, "", ""},
 		{200, instance(`{"event_type":"document_submission","event":"succeeded","guid":"` + other + `"}`), provider.Complete,
 			guid, "", other, "", ""},
 		{200, instance(`{"event_type":"document_submission","guid":"` + other + `","idempotencyGuid":"x"}`),
 			provider.Complete, guid, "", "", "", ""},
-		{200, instance(`{"event_type":"document_submission","idempotencyGuid":"` + storecoveReference + `"}`),
+		{200, instance(`{"event_type":"document_submission","idempotencyGuid":"` + testReference + `"}`),
 			provider.Complete, guid, "", "", "", ""},
 		{200, instance(`{"event_type":"document_submission","guid":7}`), provider.Complete, guid, "", "", "", ""},
 		{200, instance(`{"event_type":"received_document","document_guid":"` + other + `"}`), provider.Complete, guid,
@@ -139,9 +139,9 @@ func TestStorecoveEvents(t *testing.T) {
 	}
 }
 
-// TestStorecoveEventReports checks which state each word of an event sets, and that the report is in the string of the
+// TestEventReports checks which state each word of an event sets, and that the report is in the string of the
 // response.
-func TestStorecoveEventReports(t *testing.T) {
+func TestEventReports(t *testing.T) {
 	read := func(name, event string) (invoice.Report, error) {
 		table, published := adapters.PublishedVocabulary(name)
 		if !published {
@@ -179,9 +179,9 @@ func TestStorecoveEventReports(t *testing.T) {
 	}
 }
 
-// TestStorecoveEventDocuments checks that a document is taken out of its package only for the legal entity of the
+// TestEventDocuments checks that a document is taken out of its package only for the legal entity of the
 // connection.
-func TestStorecoveEventDocuments(t *testing.T) {
+func TestEventDocuments(t *testing.T) {
 	text := base64.StdEncoding.EncodeToString([]byte("<Invoice/>"))
 	for _, c := range []struct {
 		body, recipient string
@@ -220,20 +220,20 @@ func TestStorecoveEventDocuments(t *testing.T) {
 	}
 }
 
-// TestStorecoveEventEcho checks that an event or a document that contains the credential is marked.
-func TestStorecoveEventEcho(t *testing.T) {
+// TestEventEcho checks that an event or a document that contains the credential is marked.
+func TestEventEcho(t *testing.T) {
 	server := providertest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if strings.Contains(r.URL.Path, "purchase_invoices") {
 			fmt.Fprintf(w, `{"legal_entity_id":4711,"ubl":%q}`,
 				base64.StdEncoding.EncodeToString([]byte("<Invoice>"+credential+"</Invoice>")))
 			return
 		}
-		fmt.Fprintf(w, `{"guid":%q,"body":%q}`, storecoveReference,
-			fmt.Sprintf(`{"event_type":"received_document","document_guid":%q,"tenant_id":%q}`, storecoveReference, credential))
+		fmt.Fprintf(w, `{"guid":%q,"body":%q}`, testReference,
+			fmt.Sprintf(`{"event_type":"received_document","document_guid":%q,"tenant_id":%q}`, testReference, credential))
 	})
 	q := openStorecoveQueue(t, server.URL)
 	event, response := q.NextEvent(t.Context())
-	if !response.Echoed || event.Document == nil || !event.Document.Echoed || event.Document.ID != storecoveReference {
+	if !response.Echoed || event.Document == nil || !event.Document.Echoed || event.Document.ID != testReference {
 		t.Fatalf("%+v of %+v", event, response)
 	}
 	if document, _ := q.EventDocument(t.Context(), event); document.Kind != provider.Complete || !document.Echoed {

@@ -6,27 +6,27 @@ import (
 	"quittance/internal/provider"
 )
 
-// storecoveScheme returns the provider's name of the scheme of a participant: that of the options of a connection, or
+// schemeOf returns the provider's name of the scheme of a participant: that of the options of a connection, or
 // the built-in one. It is "" if there is none, or no identifier.
-func storecoveScheme(p provider.Participant, options map[string]string) string {
+func schemeOf(p provider.Participant, options map[string]string) string {
 	if p.ID == "" {
 		return ""
 	}
-	for pair := range strings.SplitSeq(options[storecoveSchemes], ",") {
+	for pair := range strings.SplitSeq(options[optionSchemes], ",") {
 		if code, name, _ := strings.Cut(pair, "="); code == p.Scheme {
 			return name
 		}
 	}
-	return storecoveNames[p.Scheme]
+	return schemeNames[p.Scheme]
 }
 
-// storecoveNames are the provider's names of the schemes of recipients, by EAS code. The provider publishes its list on
+// schemeNames are the provider's names of the schemes of recipients, by EAS code. The provider publishes its list on
 // its documentation page ("receiver identifiers list"). This is the part of it that the open-source client Invoice
 // Ninja repeats (invoiceninja/invoiceninja, the routing rules of app/Services/EDocument/Standards/Peppol.php), without
 // what it deletes or makes dependent on more than the identifier. Each name is that of the Peppol code list of
 // participant identifier schemes, which gives the number. Names for other schemes come from the operator: a document
 // that is sent under a wrong one would not arrive.
-var storecoveNames = map[string]string{ //nolint:gochecknoglobals // constant
+var schemeNames = map[string]string{ //nolint:gochecknoglobals // constant
 	"0002": "FR:SIRENE", "0007": "SE:ORGNR", "0009": "FR:SIRET", "0060": "DUNS", "0088": "GLN", "0106": "NL:KVK",
 	"0151": "AU:ABN", "0183": "CH:UIDB", "0184": "DK:DIGST", "0188": "JP:SST", "0190": "NL:OINO", "0191": "EE:CC",
 	"0192": "NO:ORG", "0195": "SG:UEN", "0196": "IS:KTNR", "0199": "LEI", "0200": "LT:LEC", "0201": "IT:CUUO",

@@ -13,8 +13,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"quittance/internal/document"
-	"quittance/internal/envelope"
-	"quittance/internal/invoice"
+	"quittance/internal/document/envelope"
+	"quittance/internal/document/invoice"
 	"quittance/internal/provider"
 	"quittance/internal/provider/httpcall"
 )
@@ -38,17 +38,17 @@ var _ provider.Adapter = (*Adapter)(nil)
 
 // The options of the adapter.
 const (
-	storecoveLegalEntity  = "legal-entity-id"
-	storecoveSchemes      = "schemes"
-	storecoveWebhookQueue = "webhook-queue"
+	optionLegalEntity = "legal-entity-id"
+	optionSchemes     = "schemes"
+	webhookQueue      = "webhook-queue"
 )
 
 var (
-	storecoveLegalEntityForm = regexp.MustCompile(`^[1-9][0-9]{0,17}$`) // int64
-	storecoveSchemesForm     = regexp.MustCompile(
+	legalEntityForm = regexp.MustCompile(`^[1-9][0-9]{0,17}$`) // int64
+	schemesForm     = regexp.MustCompile(
 		`^[0-9]{4}=[A-Za-z0-9]+(:[A-Za-z0-9]+)?(,[0-9]{4}=[A-Za-z0-9]+(:[A-Za-z0-9]+)?)*$`)
-	// storecoveGUID is the form of an idempotencyGuid: "minLength": 36, "maxLength": 36.
-	storecoveGUID = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+	// guidForm is the form of an idempotencyGuid: "minLength": 36, "maxLength": 36.
+	guidForm = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 )
 
 // Describe returns the description of the adapter.
@@ -56,27 +56,27 @@ func Describe() provider.Description {
 	return provider.Description{
 		Kind: "storecove", Summary: "The e-invoicing service Storecove.",
 		Profiles: []document.Profile{document.BIS3}, RequiresProfile: true, Purchases: true, Recipients: true,
-		Addresses: func(p provider.Participant, options map[string]string) bool { return storecoveScheme(p, options) != "" },
+		Addresses: func(p provider.Participant, options map[string]string) bool { return schemeOf(p, options) != "" },
 		Options: []provider.Option{
 			{
-				Name:     storecoveLegalEntity,
+				Name:     optionLegalEntity,
 				Summary:  "the id of the LegalEntity on whose behalf documents are sent",
 				Required: true,
 				Rule:     "1 to 18 digits, not beginning with 0",
-				Valid:    storecoveLegalEntityForm.MatchString,
+				Valid:    legalEntityForm.MatchString,
 			},
-			{Name: storecoveSchemes, Summary: "the provider's names of further schemes of recipients",
+			{Name: optionSchemes, Summary: "the provider's names of further schemes of recipients",
 				Rule:  "pairs such as 0235=AE:TIN, with a comma between them: a code of the list EAS and the provider's name",
-				Valid: storecoveSchemesForm.MatchString},
-			{Name: storecoveWebhookQueue,
+				Valid: schemesForm.MatchString},
+			{Name: webhookQueue,
 				Summary: "take the events of the account from its webhook queue, and delete them there: states and incoming e-invoices",
 				Rule:    "consume", Valid: func(value string) bool { return value == "consume" }},
 		},
 		Lookup: "Nothing: the provider reports the states of a document by events alone. After a lost response an event names the document, or an " +
 			"administrator decides; a document that is sent again under its reference is processed once.",
 		Vocabularies: func() []invoice.Vocabulary {
-			return []invoice.Vocabulary{storecoveSubmissionVocabulary(), storecoveEventVocabulary(true),
-				storecoveEventVocabulary(false)}
+			return []invoice.Vocabulary{submissionVocabulary(), eventVocabulary(true),
+				eventVocabulary(false)}
 		},
 		Open: openStorecove,
 	}
@@ -88,7 +88,7 @@ func openStorecove(config provider.Config) (provider.Adapter, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case config.Options[storecoveWebhookQueue] == "":
+	case config.Options[webhookQueue] == "":
 		return s, nil
 	}
 	return Queue{s}, nil
@@ -101,13 +101,13 @@ func New(config provider.Config) (*Adapter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Adapter{Client: c, legalEntity: config.Options[storecoveLegalEntity], options: config.Options}, nil
+	return &Adapter{Client: c, legalEntity: config.Options[optionLegalEntity], options: config.Options}, nil
 }
 
 // Profile returns the profile of the provider. It does not respond to a repeated reference with the document that it
 // has.
 func (s *Adapter) Profile() provider.Profile {
-	return provider.Profile{Vocabulary: storecoveSubmissionVocabulary(), EchoesCredential: s.ContainsCredential}
+	return provider.Profile{Vocabulary: submissionVocabulary(), EchoesCredential: s.ContainsCredential}
 }
 
 // Submit implements [provider.Adapter] by POST /document_submissions. The response 422 is a list of errors. The first
@@ -138,7 +138,7 @@ const noSubmission = "00000000-0000-0000-0000-000000000000"
 // state: the response is retained as evidence. Without a guid nothing answers the question, so the query is about a
 // guid that does not exist: it shows whether the provider responds.
 func (s *Adapter) Status(ctx context.Context, query provider.Query) provider.Response {
-	if !storecoveGUID.MatchString(query.Reference) {
+	if !guidForm.MatchString(query.Reference) {
 		return provider.Response{Kind: provider.NotSent, ErrorClass: provider.ClassProtocol}
 	}
 	guid := query.ProviderReference
@@ -178,11 +178,11 @@ func (s *Adapter) Recipient(
 	ctx context.Context,
 	participant provider.Participant,
 ) (provider.Recipient, provider.Response) {
-	scheme := storecoveScheme(participant, s.options)
+	scheme := schemeOf(participant, s.options)
 	if scheme == "" {
 		return provider.Recipient{}, s.Check(ctx)
 	}
-	body, err := json.Marshal(storecoveParticipant{DocumentTypes: []string{"invoice"}, Network: "peppol",
+	body, err := json.Marshal(publicIdentifier{DocumentTypes: []string{"invoice"}, Network: "peppol",
 		MetaScheme: "iso6523-actorid-upis", Scheme: scheme, Identifier: participant.ID})
 	if err != nil {
 		return provider.Recipient{}, provider.Response{Kind: provider.NotSent, ErrorClass: provider.ClassProtocol}
@@ -247,29 +247,29 @@ func isSendingEvidence(body []byte) bool {
 
 // The requests, with the properties that the adapter sets.
 type (
-	storecoveSubmission struct {
-		LegalEntityID   jsontext.Value    `json:"legalEntityId"`
-		IdempotencyGUID string            `json:"idempotencyGuid"`
-		Routing         storecoveRouting  `json:"routing"`
-		Document        storecoveDocument `json:"document"`
+	submissionForm struct {
+		LegalEntityID   jsontext.Value `json:"legalEntityId"`
+		IdempotencyGUID string         `json:"idempotencyGuid"`
+		Routing         routingForm    `json:"routing"`
+		Document        documentForm   `json:"document"`
 	}
-	storecoveRouting struct {
-		EIdentifiers []storecoveIdentifier `json:"eIdentifiers"`
+	routingForm struct {
+		EIdentifiers []eIdentifier `json:"eIdentifiers"`
 	}
-	storecoveIdentifier struct {
+	eIdentifier struct {
 		Scheme string `json:"scheme"`
 		ID     string `json:"id"`
 	}
-	storecoveDocument struct {
-		DocumentType    string       `json:"documentType"`
-		RawDocumentData storecoveRaw `json:"rawDocumentData"`
+	documentForm struct {
+		DocumentType    string `json:"documentType"`
+		RawDocumentData raw    `json:"rawDocumentData"`
 	}
-	storecoveRaw struct {
+	raw struct {
 		Document      []byte `json:"document"`
 		Parse         bool   `json:"parse"`
 		ParseStrategy string `json:"parseStrategy"`
 	}
-	storecoveParticipant struct {
+	publicIdentifier struct {
 		DocumentTypes []string `json:"documentTypes"`
 		Network       string   `json:"network"`
 		MetaScheme    string   `json:"metaScheme"`
@@ -287,7 +287,7 @@ func (s *Adapter) submission(doc provider.Document) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if sent.Reference != doc.Reference || !storecoveGUID.MatchString(doc.Reference) || sent.Document == nil {
+	if sent.Reference != doc.Reference || !guidForm.MatchString(doc.Reference) || sent.Document == nil {
 		return nil, errNotForStorecove
 	}
 	var root struct{ XMLName xml.Name }
@@ -295,14 +295,14 @@ func (s *Adapter) submission(doc provider.Document) ([]byte, error) {
 		return nil, errNotForStorecove // "parsing is only supported for documentType == 'invoice'"
 	}
 	receiver := provider.Receiver(sent)
-	scheme := storecoveScheme(receiver, s.options)
+	scheme := schemeOf(receiver, s.options)
 	if scheme == "" {
 		return nil, errNotForStorecove
 	}
-	return json.Marshal(storecoveSubmission{
+	return json.Marshal(submissionForm{
 		LegalEntityID: jsontext.Value(s.legalEntity), IdempotencyGUID: doc.Reference,
-		Routing: storecoveRouting{EIdentifiers: []storecoveIdentifier{{Scheme: scheme, ID: receiver.ID}}},
-		Document: storecoveDocument{DocumentType: "invoice",
-			RawDocumentData: storecoveRaw{Document: sent.Document.Body, Parse: true, ParseStrategy: "ubl"}},
+		Routing: routingForm{EIdentifiers: []eIdentifier{{Scheme: scheme, ID: receiver.ID}}},
+		Document: documentForm{DocumentType: "invoice",
+			RawDocumentData: raw{Document: sent.Document.Body, Parse: true, ParseStrategy: "ubl"}},
 	})
 }

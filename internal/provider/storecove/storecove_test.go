@@ -13,22 +13,22 @@ import (
 	"time"
 
 	"quittance/internal/document"
-	"quittance/internal/envelope"
-	"quittance/internal/invoice"
+	"quittance/internal/document/envelope"
+	"quittance/internal/document/invoice"
+	"quittance/internal/platform/secret"
 	"quittance/internal/provider"
 	"quittance/internal/provider/adapters"
 	"quittance/internal/provider/storecove"
-	"quittance/internal/secret"
 	"quittance/test/kit"
 	"quittance/test/providertest"
 )
 
 const credential = providertest.Credential
 
-const storecoveReference = "0195b1ef-9a10-7c55-8f0e-2b7d1c3e4f60"
+const testReference = "0195b1ef-9a10-7c55-8f0e-2b7d1c3e4f60"
 
-// storecoveAt makes an adapter to a server.
-func storecoveAt(t *testing.T, url string, options map[string]string) *storecove.Adapter {
+// open makes an adapter to a server.
+func open(t *testing.T, url string, options map[string]string) *storecove.Adapter {
 	t.Helper()
 	s, err := storecove.New(provider.Config{BaseURL: url, Credential: secret.New(credential), Options: options,
 		Timeout: kit.Patience(), Clock: time.Now})
@@ -39,21 +39,21 @@ func storecoveAt(t *testing.T, url string, options map[string]string) *storecove
 	return s
 }
 
-// storecoveOptions are those of the legal entity 4711.
-func storecoveOptions() map[string]string { return map[string]string{"legal-entity-id": "4711"} }
+// testOptions are those of the legal entity 4711.
+func testOptions() map[string]string { return map[string]string{"legal-entity-id": "4711"} }
 
-func TestStorecoveConforms(t *testing.T) {
+func TestConforms(t *testing.T) {
 	providertest.Run(t, func(t *testing.T) (provider.Adapter, providertest.Control) {
 		service := providertest.StartStorecove(t, credential)
 		return service.Adapter(t), service.Control(t)
 	})
 }
 
-// TestStorecoveRequests checks every request byte for byte. Its properties are those of the schemas DocumentSubmission,
+// TestRequests checks every request byte for byte. Its properties are those of the schemas DocumentSubmission,
 // Routing, RoutingIdentifier, SendableDocument, RawDocumentData and DiscoverableParticipant. No "emails" means that the
 // provider does not fall back to e-mail: "The email addresses the invoice should be sent to if none of the other
 // identifiers can be used".
-func TestStorecoveRequests(t *testing.T) {
+func TestRequests(t *testing.T) {
 	var got []string
 	server := providertest.Serve(t, func(_ http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -63,7 +63,7 @@ func TestStorecoveRequests(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s %s %q %t %s", r.Method, r.RequestURI, r.Header.Get("Content-Type"),
 			r.Header.Get("Authorization") == "Bearer "+credential, body))
 	})
-	s := storecoveAt(t, server.URL+"/api/v2/", storecoveOptions())
+	s := open(t, server.URL+"/api/v2/", testOptions())
 	doc := providertest.StorecoveDocument(t, "ref-1")
 	sent, err := envelope.Read(doc.Body)
 	if err != nil {
@@ -91,7 +91,7 @@ func TestStorecoveRequests(t *testing.T) {
 	}
 }
 
-func TestStorecoveOptions(t *testing.T) {
+func TestOptions(t *testing.T) {
 	kind, _ := adapters.Describe("storecove")
 	for _, c := range []struct {
 		name, value string
@@ -105,7 +105,7 @@ func TestStorecoveOptions(t *testing.T) {
 		{"schemes", `0235="`, false}, {"mode", "x", false}, {"webhook-queue", "consume", true}, {"webhook-queue", "", false},
 		{"webhook-queue", "yes", false},
 	} {
-		options := storecoveOptions()
+		options := testOptions()
 		options[c.name] = c.value
 		if err := kind.CheckOptions(options); (err == nil) != c.valid {
 			t.Errorf("option %s=%q: %v", c.name, c.value, err)
@@ -122,8 +122,8 @@ func TestStorecoveOptions(t *testing.T) {
 	}
 }
 
-// TestStorecoveSchemes checks that schemes have the provider's names, and that an operator can add and replace names.
-func TestStorecoveSchemes(t *testing.T) {
+// TestSchemes checks that schemes have the provider's names, and that an operator can add and replace names.
+func TestSchemes(t *testing.T) {
 	var got []string
 	server := providertest.Serve(t, func(_ http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -134,9 +134,9 @@ func TestStorecoveSchemes(t *testing.T) {
 		scheme, _, _ = strings.Cut(scheme, `"`)
 		got = append(got, scheme)
 	})
-	options := storecoveOptions()
+	options := testOptions()
 	options["schemes"] = "0235=AE:TIN,0088=gln"
-	s := storecoveAt(t, server.URL, options)
+	s := open(t, server.URL, options)
 	for _, code := range []string{"0235", "0088", "0106", "0204", "9930", "9901", ""} {
 		s.Recipient(t.Context(), provider.Participant{Scheme: code, ID: "1"})
 	}
@@ -145,8 +145,8 @@ func TestStorecoveSchemes(t *testing.T) {
 	}
 }
 
-// TestStorecoveSendsOnlyWhatItCanCarry checks that a document that cannot be addressed is not sent.
-func TestStorecoveSendsOnlyWhatItCanCarry(t *testing.T) {
+// TestSendsOnlyWhatItCanCarry checks that a document that cannot be addressed is not sent.
+func TestSendsOnlyWhatItCanCarry(t *testing.T) {
 	service := providertest.StartStorecove(t, credential)
 	adapter := service.Adapter(t)
 	for name, edit := range map[string]func(e *envelope.Envelope){
@@ -159,7 +159,7 @@ func TestStorecoveSendsOnlyWhatItCanCarry(t *testing.T) {
 		"an empty receiver": func(e *envelope.Envelope) { e.Invoice.RecipientNetworkID = new("") },
 		"no scheme":         func(e *envelope.Envelope) { e.Invoice.BuyerEndpointScheme = nil },
 		"an unknown scheme": func(e *envelope.Envelope) { e.Invoice.BuyerEndpointScheme = new("0235") },
-		"another reference": func(e *envelope.Envelope) { e.Reference = storecoveReference },
+		"another reference": func(e *envelope.Envelope) { e.Reference = testReference },
 	} {
 		doc := providertest.StorecoveDocument(t, "ref-1")
 		sent, err := envelope.Read(doc.Body)
@@ -174,7 +174,7 @@ func TestStorecoveSendsOnlyWhatItCanCarry(t *testing.T) {
 			t.Errorf("%s: %+v", name, response)
 		}
 	}
-	for _, reference := range []string{"", "ref-1", strings.ToUpper(storecoveReference), storecoveReference + "/"} {
+	for _, reference := range []string{"", "ref-1", strings.ToUpper(testReference), testReference + "/"} {
 		if response := adapter.Status(t.Context(), provider.Query{Reference: reference}); response.Kind != provider.NotSent {
 			t.Errorf("%q: %+v", reference, response)
 		}
@@ -184,10 +184,10 @@ func TestStorecoveSendsOnlyWhatItCanCarry(t *testing.T) {
 	}
 }
 
-// storecoveStatuses are the described responses, and others that a machine before the service could send, with what
+// statuses are the described responses, and others that a machine before the service could send, with what
 // each one says: to the first transmission of a reference, to a later one, to a status query with and without a guid,
 // to a check, and to a look-up.
-var storecoveStatuses = []struct {
+var statuses = []struct {
 	code                                           int
 	body                                           string
 	first, later, known, unknown, check, recipient provider.Kind
@@ -261,15 +261,15 @@ var storecoveStatuses = []struct {
 		provider.Ambiguous},
 }
 
-// TestStorecoveStatusCodesAreKinds goes over every described response of every operation.
-func TestStorecoveStatusCodesAreKinds(t *testing.T) {
-	for _, c := range storecoveStatuses {
+// TestStatusCodesAreKinds goes over every described response of every operation.
+func TestStatusCodesAreKinds(t *testing.T) {
+	for _, c := range statuses {
 		server := providertest.Serve(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "7")
 			w.WriteHeader(c.code)
 			fmt.Fprint(w, c.body)
 		})
-		s := storecoveAt(t, server.URL, storecoveOptions())
+		s := open(t, server.URL, testOptions())
 		doc := providertest.StorecoveDocument(t, "ref-1")
 		repeated, taken := doc, doc
 		repeated.Repeated, taken.ProviderReference = true, "G"
@@ -302,9 +302,9 @@ func TestStorecoveStatusCodesAreKinds(t *testing.T) {
 	}
 }
 
-// TestStorecoveReport checks that the response to a submission says that the document was taken, and nothing else.
-func TestStorecoveReport(t *testing.T) {
-	table := storecoveAt(t, "http://127.0.0.1:1", storecoveOptions()).Profile().Vocabulary
+// TestReport checks that the response to a submission says that the document was taken, and nothing else.
+func TestReport(t *testing.T) {
+	table := open(t, "http://127.0.0.1:1", testOptions()).Profile().Vocabulary
 	report, err := invoice.ReadReport([]byte(`{"guid":"G","status":"accepted","submission_state":"delivered"}`), table)
 	if err != nil || report != (invoice.Report{ProviderReference: "G", Status: invoice.Processing}) {
 		t.Errorf("%+v, %v", report, err)
@@ -317,9 +317,9 @@ func TestStorecoveReport(t *testing.T) {
 	}
 }
 
-// TestStorecoveProcessesAReferenceOnce checks that a repeated document, the first response lost or not, is one document
+// TestProcessesAReferenceOnce checks that a repeated document, the first response lost or not, is one document
 // at the provider, and that nothing is concluded from the refusal of the repetition.
-func TestStorecoveProcessesAReferenceOnce(t *testing.T) {
+func TestProcessesAReferenceOnce(t *testing.T) {
 	service := providertest.StartStorecove(t, credential)
 	adapter := service.Adapter(t)
 	doc := providertest.StorecoveDocument(t, "ref-1")
@@ -338,13 +338,13 @@ func TestStorecoveProcessesAReferenceOnce(t *testing.T) {
 	}
 }
 
-// TestStorecoveStatusKeepsNoKeys checks that no status query requests a legal entity: its responses are retained as
+// TestStatusKeepsNoKeys checks that no status query requests a legal entity: its responses are retained as
 // evidence, and the schema LegalEntity contains the API keys of the account.
-func TestStorecoveStatusKeepsNoKeys(t *testing.T) {
+func TestStatusKeepsNoKeys(t *testing.T) {
 	service := providertest.StartStorecove(t, credential)
 	adapter := service.Adapter(t)
 	for _, guid := range []string{"", "G"} {
-		if response := adapter.Status(t.Context(), provider.Query{Reference: storecoveReference,
+		if response := adapter.Status(t.Context(), provider.Query{Reference: testReference,
 			ProviderReference: guid}); strings.Contains(string(response.Body), "key") {
 			t.Errorf("%s", response.Body)
 		}
@@ -360,10 +360,10 @@ func TestStorecoveStatusKeepsNoKeys(t *testing.T) {
 	}
 }
 
-// TestStorecoveFollowsItsDescription checks every request of the adapter, and every response of the stand-in, against
+// TestFollowsItsDescription checks every request of the adapter, and every response of the stand-in, against
 // the provider's OpenAPI document, whose path is STORECOVE_OPENAPI. The document is not in this repository, because
 // nothing says that it may be copied.
-func TestStorecoveFollowsItsDescription(t *testing.T) {
+func TestFollowsItsDescription(t *testing.T) {
 	file := os.Getenv("STORECOVE_OPENAPI")
 	if file == "" {
 		t.Skip("STORECOVE_OPENAPI is not set")
@@ -378,9 +378,9 @@ func TestStorecoveFollowsItsDescription(t *testing.T) {
 	everyStorecoveCall(t, service, server.URL+"/api/v2")
 }
 
-// TestStorecoveMock makes every call to the stand-in through a proxy that refuses requests and responses which violate
+// TestMock makes every call to the stand-in through a proxy that refuses requests and responses which violate
 // the provider's OpenAPI document.
-func TestStorecoveMock(t *testing.T) {
+func TestMock(t *testing.T) {
 	file := os.Getenv("STORECOVE_OPENAPI")
 	if os.Getenv("PRISM") == "" || file == "" {
 		return // left out on purpose: scripts/provider-mocks runs it
@@ -392,7 +392,7 @@ func TestStorecoveMock(t *testing.T) {
 // everyStorecoveCall makes every call of an adapter to a service that has no documents, at a base URL.
 func everyStorecoveCall(t *testing.T, service *providertest.Storecove, url string) {
 	t.Helper()
-	s := storecoveAt(t, url, storecoveOptions())
+	s := open(t, url, testOptions())
 	doc := providertest.StorecoveDocument(t, "ref-1")
 	taken := s.Submit(t.Context(), doc)
 	report, err := invoice.ReadReport(taken.Body, s.Profile().Vocabulary)
@@ -438,6 +438,6 @@ func takeStorecoveEvents(t *testing.T, service *providertest.Storecove, q storec
 	if event != (provider.Event{}) {
 		t.Errorf("an empty queue has %+v", event)
 	}
-	missing, _ := q.EventDocument(t.Context(), provider.Event{Document: &provider.Purchase{ID: storecoveReference}})
-	return append(kinds, empty.Kind, missing.Kind, q.DeleteEvent(t.Context(), storecoveReference).Kind)
+	missing, _ := q.EventDocument(t.Context(), provider.Event{Document: &provider.Purchase{ID: testReference}})
+	return append(kinds, empty.Kind, missing.Kind, q.DeleteEvent(t.Context(), testReference).Kind)
 }

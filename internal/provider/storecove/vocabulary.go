@@ -2,23 +2,23 @@ package storecove
 
 import (
 	"quittance/client/api"
-	"quittance/internal/invoice"
+	"quittance/internal/document/invoice"
 )
 
-// storecoveSubmissionVocabulary returns the table of the response to POST /document_submissions: "guid: A (V4) GUID for
+// submissionVocabulary returns the table of the response to POST /document_submissions: "guid: A (V4) GUID for
 // the document submission". It says that the document was taken, and nothing of what became of it.
-func storecoveSubmissionVocabulary() invoice.Vocabulary {
+func submissionVocabulary() invoice.Vocabulary {
 	return invoice.Vocabulary{Name: "storecove/submission/1", ProviderReference: "/guid", Implied: invoice.Processing}
 }
 
-// storecoveEventVocabulary returns the table of a WebhookInstance about a submission. Its body is a string with the
+// eventVocabulary returns the table of a WebhookInstance about a submission. Its body is a string with the
 // event's own JSON. named says that the event repeats our idempotencyGuid; one that does not is recognized by the
 // provider's guid alone.
 //
 // An event has one word, and each word belongs to one dimension. docs/providers/storecove.md has the source of each
 // word. A word that is not listed sets no state. Only what a source calls final is final, and the outcome follows from
 // none: the provider has taken the document, whatever became of it.
-func storecoveEventVocabulary(named bool) invoice.Vocabulary {
+func eventVocabulary(named bool) invoice.Vocabulary {
 	v := invoice.Vocabulary{
 		Name: "storecove/event/1", Within: "/body", Reference: "/idempotencyGuid", ProviderReference: "/guid",
 		Implied: invoice.Processing,

@@ -10,7 +10,7 @@ import (
 	"runtime"
 	"time"
 
-	"quittance/internal/secret"
+	"quittance/internal/platform/secret"
 	"quittance/tools/load/rig"
 )
 

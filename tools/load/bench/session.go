@@ -12,7 +12,7 @@ import (
 
 	"quittance/client"
 	"quittance/client/api"
-	"quittance/internal/secret"
+	"quittance/internal/platform/secret"
 )
 
 // invoicesPath is the path of the measured calls.

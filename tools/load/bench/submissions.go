@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"quittance/client/api"
+	"quittance/internal/front/view"
 	"quittance/internal/ledger/base"
-	"quittance/internal/view"
 )
 
 // SubmissionsOptions are the options of [Submissions].

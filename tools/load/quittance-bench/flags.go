@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"quittance/internal/secret"
+	"quittance/internal/platform/secret"
 	"quittance/tools/load/bench"
 	"quittance/tools/load/rig"
 )

@@ -19,8 +19,8 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"quittance/internal/buildinfo"
 	"quittance/internal/ledger/base"
+	"quittance/internal/platform/buildinfo"
 )
 
 // name is what this program is called: in its usage, in its errors and in the audit log.

@@ -20,7 +20,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"quittance/internal/buildinfo"
+	"quittance/internal/platform/buildinfo"
 	"quittance/tools/load/drill"
 )
 

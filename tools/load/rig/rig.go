@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/httpserver"
+	"quittance/internal/platform/httpserver"
 	"quittance/sandbox/fakeprovider"
 )
 

@@ -1,0 +1,192 @@
+package invoice
+
+import (
+	"fmt"
+	"math/big"
+	"strings"
+	"time"
+
+	"quittance/client/api"
+	"quittance/internal/document/codelist"
+)
+
+// unitedArabEmirates is the country whose subdivisions PINT-AE lists.
+const unitedArabEmirates = "AE"
+
+// The rules of our advice, as the API names them, independent of any network. Official identifiers are added where they
+// exist.
+const (
+	ruleSchemeUnknown   = "endpoint_scheme_unknown"
+	ruleSchemeInactive  = "endpoint_scheme_inactive"
+	ruleCountry         = "country_unknown"
+	ruleEmirate         = "emirate_unknown"
+	ruleTotal           = "total_mismatch"
+	ruleDueDate         = "due_date_before_issue_date"
+	rulePaymentMeans    = "payment_means_unknown"
+	ruleUnit            = "unit_unknown"
+	ruleTaxCategory     = "tax_category_unknown"
+	ruleTaxExemption    = "tax_exemption_unknown"
+	ruleTaxRate         = "tax_rate"
+	ruleNotCombinable   = "tax_categories_not_combinable"
+	ruleBaseQuantity    = "base_quantity_not_positive"
+	ruleNetPrice        = "net_price_mismatch"
+	ruleLegalType       = "legal_registration_type_unknown"
+	ruleNumberSubmitted = "number_already_submitted"
+	ruleProfile         = "incomplete_profile"
+)
+
+// vatexPrefix is the prefix of the exemption codes of the CEF list VATEX, which this package does not have.
+const vatexPrefix = "VATEX-"
+
+// Warnings returns our advice on a draft and on the seller's profile, by JSON path. The paths of the profile begin
+// with seller., such as seller.legal_name. A rule has this API's name and, if there is one, the official identifier
+// of EN 16931 (BR-…), BIS Billing 3 or PINT-AE (ibr-…-ae). Warnings reject nothing, because the provider is
+// responsible for regulated validation, except the [Contradictions], which are among them. An absent field of the
+// draft is [Missing], not advice. A nil profile is an empty one. The result is never nil.
+func Warnings(d *api.Draft, p *api.Profile) api.Faults {
+	warnings := api.Faults{}
+	if p == nil {
+		p = &api.Profile{}
+	}
+	warnEndpointScheme(warnings, "buyer_endpoint_scheme", d.BuyerEndpointScheme)
+	warnEmirate(warnings, "buyer_subdivision", d.BuyerCountry, d.BuyerSubdivision)
+	warnCountry(warnings, "buyer_country", d.BuyerCountry)
+	warnTotal(warnings, d)
+	warnDueDate(warnings, d)
+	if !blank(d.PaymentMeansCode) && !codelist.PaymentMeans().Has(*d.PaymentMeansCode) {
+		warnings.AddOfficial("payment_means_code", rulePaymentMeans, "BR-CL-16", "is not a payment means of UNCL4461")
+	}
+	warnLegalType(warnings, "buyer_legal_id_scheme", d.BuyerCountry, d.BuyerLegalIDScheme, "ibr-183-ae")
+	for i := range d.Items {
+		warnItem(warnings, i, &d.Items[i])
+	}
+	for _, c := range Contradictions(d) {
+		warnings.AddOfficial(c.Path, c.Rule, c.RuleID, c.Message)
+	}
+	warnSeller(warnings, p, d)
+	return warnings
+}
+
+// WarnNumber advises on a draft whose number was submitted with another invoice; submitted is that invoice's
+// identifier.
+func WarnNumber(warnings api.Faults, submitted string) {
+	warnings.Add("invoice_number", ruleNumberSubmitted,
+		"was submitted already, with the invoice "+submitted+": this one would be refused")
+}
+
+// warnEndpointScheme advises on an electronic address scheme (BT-34-1, BT-49-1).
+func warnEndpointScheme(warnings api.Faults, path string, code *string) {
+	if blank(code) {
+		return
+	}
+	scheme, ok := codelist.EndpointSchemes().Lookup(*code)
+	switch {
+	case !ok:
+		warnings.AddOfficial(path, ruleSchemeUnknown, "BR-CL-25", "is not an electronic address scheme of the EAS list")
+	case !scheme.Active:
+		warnings.AddOfficial(path, ruleSchemeInactive, "PEPPOL-EN16931-CL008",
+			"is not an active scheme of the EAS list: do not use it for new data")
+	}
+}
+
+// warnCountry advises on a country code (BT-40, BT-55).
+func warnCountry(warnings api.Faults, path string, code *string) {
+	if !blank(code) && !codelist.Countries().Has(*code) {
+		warnings.AddOfficial(path, ruleCountry, "BR-CL-14", "is not a country of ISO 3166-1")
+	}
+}
+
+// warnEmirate advises on a subdivision of the United Arab Emirates (BT-39, BT-54). There are no lists for other
+// countries.
+func warnEmirate(warnings api.Faults, path string, country, subdivision *string) {
+	if text(country) != unitedArabEmirates || blank(subdivision) || codelist.Emirates().Has(*subdivision) {
+		return
+	}
+	for emirate := range codelist.Emirates().All() {
+		if emirate.ISO == *subdivision {
+			warnings.AddOfficial(path, ruleEmirate, "ibr-128-ae",
+				"is the ISO 3166-2 code of the emirate; the UAE rules want "+emirate.Code)
+			return
+		}
+	}
+	warnings.AddOfficial(path, ruleEmirate, "ibr-128-ae", "is not an emirate: AUH, DXB, SHJ, UAQ, FUJ, AJM or RAK")
+}
+
+// warnLegalType advises on the type of a legal registration in the United Arab Emirates (BTAE-15, BTAE-16). Elsewhere
+// the field is the scheme of an identifier, for which this package has no list.
+func warnLegalType(warnings api.Faults, path string, country, kind *string, ruleID string) {
+	if text(country) == unitedArabEmirates && !blank(kind) && !codelist.LegalRegistrationTypes().Has(*kind) {
+		warnings.AddOfficial(path, ruleLegalType, ruleID, "is not a type of registration in the UAE: TL, EID, PAS or CD")
+	}
+}
+
+// warnTotal advises if total_amount differs from the computed total by more than one minor unit per item.
+func warnTotal(warnings api.Faults, d *api.Draft) {
+	s, ok := add(d)
+	if !ok || s.tax == nil || !given(d.TotalAmount) {
+		return
+	}
+	unit := pow10(api.MaxScale - s.scale)
+	computed := new(big.Int).Mul(s.total(), unit)
+	away := computed.Sub(parse(d.TotalAmount.String()).at(api.MaxScale), computed)
+	tolerance := unit.Mul(unit, big.NewInt(int64(len(d.Items))))
+	if away.CmpAbs(tolerance) > 0 {
+		warnings.AddOfficial("total_amount", ruleTotal, "BR-CO-15",
+			fmt.Sprintf("is away from the computed total %s by more than one minor unit per item", s.amount(s.total())))
+	}
+}
+
+// warnDueDate advises if payment is due before the invoice is issued.
+func warnDueDate(warnings api.Faults, d *api.Draft) {
+	issued, errIssued := time.Parse(time.DateOnly, text(d.IssueDate))
+	due, errDue := time.Parse(time.DateOnly, text(d.DueDate))
+	if errIssued != nil || errDue != nil {
+		return // absent or malformed dates cannot be compared, and other rules report them
+	}
+	if due.Before(issued) {
+		warnings.Add("due_date", ruleDueDate, "is before issue_date")
+	}
+}
+
+// warnItem advises on one invoice line.
+func warnItem(warnings api.Faults, i int, item *api.Item) {
+	if !blank(item.UnitCode) && !codelist.Units().Has(*item.UnitCode) {
+		warnings.AddOfficial(itemPath(i, "unit_code"), ruleUnit, "BR-CL-23",
+			"is not a unit of UN/ECE Recommendation 20 or 21")
+	}
+	if !blank(item.VATCategory) && !codelist.TaxCategories().Has(*item.VATCategory) {
+		warnings.AddOfficial(itemPath(i, "vat_category"), ruleTaxCategory, "BR-CL-18", "is not a tax category of UNCL5305")
+	}
+	if code := text(item.TaxExemptionCode); !blank(item.TaxExemptionCode) && !strings.HasPrefix(code, vatexPrefix) &&
+		!codelist.TaxExemptions().Has(code) {
+		warnings.Add(itemPath(i, "tax_exemption_code"), ruleTaxExemption,
+			"is neither a VATEX code nor one of the UAE's reasons of exemption")
+	}
+	if given(item.BaseQuantity) && parse(item.BaseQuantity.String()).coefficient <= 0 {
+		warnings.AddOfficial(itemPath(i, "base_quantity"), ruleBaseQuantity, "PEPPOL-EN16931-R121",
+			"must be above zero: no line amount can be computed")
+	}
+	if !given(item.GrossUnitPrice) || !given(item.NetUnitPrice) {
+		return
+	}
+	gross, net, discount := parse(item.GrossUnitPrice.String()), parse(item.NetUnitPrice.String()), number{}
+	if given(item.DiscountAmount) {
+		discount = parse(item.DiscountAmount.String())
+	}
+	if !isDifference(net, gross, discount) {
+		warnings.AddOfficial(itemPath(i, "net_unit_price"), ruleNetPrice, "PEPPOL-EN16931-R046",
+			"is not gross_unit_price less discount_amount")
+	}
+}
+
+// isDifference reports whether a is exactly b less c.
+func isDifference(a, b, c number) bool {
+	x, fitsX := a.smallAt(api.MaxScale)
+	y, fitsY := b.smallAt(api.MaxScale)
+	z, fitsZ := c.smallAt(api.MaxScale)
+	if fitsX && fitsY && fitsZ {
+		return x == y-z
+	}
+	difference := b.at(api.MaxScale)
+	return difference.Sub(difference, c.at(api.MaxScale)).Cmp(a.at(api.MaxScale)) == 0
+}

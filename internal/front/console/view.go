@@ -1,0 +1,105 @@
+package console
+
+import (
+	"html/template"
+	"strconv"
+	"strings"
+
+	"quittance/client/api"
+	"quittance/internal/front/page"
+)
+
+// viewFuncs returns the functions of the templates that need nothing but the texts.
+func viewFuncs(messages catalogue) template.FuncMap {
+	return template.FuncMap{
+		"amount": func(d *api.Decimal) string {
+			if d == nil {
+				return ""
+			}
+			return page.Grouped(d.String())
+		},
+		"statePill":     messages.pillOf,
+		"health":        messages.health,
+		"dotsText":      messages.dotsText,
+		"controls":      controls,
+		"keyLabel":      messages.keyLabel,
+		"moveButtons":   messages.moveButtons,
+		"dimension":     func(name string) string { return messages.TextOr("state."+name, name) },
+		"figure":        figure,
+		"fileSize":      messages.fileSize,
+		"receivedLabel": messages.receivedLabel,
+		"fieldID":       fieldID,
+		"formAddress":   formAddress,
+		"fieldAddress":  fieldAddress,
+		"fieldLabel":    messages.fieldLabel,
+		"itemDetails":   itemDetails,
+	}
+}
+
+// fileSize returns the size of a file for people, and "" for an unknown one.
+func (c catalogue) fileSize(bytes *int64) (string, error) {
+	const kilo, mega = 1000, 1000 * 1000
+	switch {
+	case bytes == nil:
+		return "", nil
+	case *bytes < kilo:
+		return c.Plural("file.bytes", int(*bytes))
+	case *bytes < mega:
+		return c.Text("file.kilobytes", strconv.FormatFloat(float64(*bytes)/kilo, 'f', 1, 64))
+	}
+	return c.Text("file.megabytes", page.Grouped(strconv.FormatFloat(float64(*bytes)/mega, 'f', 1, 64)))
+}
+
+// fieldID returns the element identifier of a field by its JSON path: the field items[2].vat_rate has
+// f-items-2-vat_rate.
+func fieldID(path string) string {
+	if !strings.ContainsAny(path, ".[]") {
+		return "f-" + path
+	}
+	id := append(make([]byte, 0, len(path)+2), "f-"...)
+	for _, c := range []byte(path) {
+		switch c {
+		case ']': // followed by a dot or nothing
+		case '[', '.':
+			id = append(id, '-')
+		default:
+			id = append(id, c)
+		}
+	}
+	return string(id)
+}
+
+// fieldLabel returns the label of a field by its JSON path: items[2].vat_rate is the tax rate of line 3, and
+// seller.city is a field of the company's profile.
+func (c catalogue) fieldLabel(path string) (string, error) {
+	item, name, nested := strings.Cut(path, "].")
+	if line, err := strconv.Atoi(strings.TrimPrefix(item, "items[")); nested && err == nil {
+		return c.Text("field.line", strconv.Itoa(line+1), c.TextOr("field."+name, name))
+	}
+	if line, err := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(item, "items["), "]")); !nested && err == nil {
+		return c.Text("field.item", strconv.Itoa(line+1))
+	}
+	if name, ok := strings.CutPrefix(path, sellerPath); ok {
+		return c.Text("field.seller", c.TextOr("account.profile."+name, name))
+	}
+	return c.TextOr("field."+path, path), nil
+}
+
+// sellerPath is the prefix of the JSON paths of the company's profile, which the account page shows.
+const sellerPath = "seller."
+
+// formAddress returns the address of a field of a form, or of its seller's field.
+func formAddress(path string) string {
+	if strings.HasPrefix(path, sellerPath) {
+		return "/account#" + fieldID(path)
+	}
+	return "#" + fieldID(path)
+}
+
+// fieldAddress returns the address at which a field of an invoice or of its seller can be found.
+func fieldAddress(invoiceID, path string) string {
+	if strings.HasPrefix(path, sellerPath) {
+		return "/account#" + fieldID(path)
+	}
+	return "/invoices/" + invoiceID + "/edit#" + fieldID(path)
+}
