@@ -151,7 +151,7 @@ SCREENSHOTS ?= .screenshots
 screenshots:
 	@scripts/setup
 	@mkdir -p "$(SCREENSHOTS)" docs/images
-	QUITTANCE_SCREENSHOTS="$(abspath $(SCREENSHOTS))" QUITTANCE_TEST_ENGINES=sqlite go test -count=1 -timeout 60m ./internal/front/console
+	QUITTANCE_SCREENSHOTS="$(abspath $(SCREENSHOTS))" QUITTANCE_TEST_ENGINES=sqlite go test -count=1 -timeout 60m ./internal/front/console/site
 	cp "$(SCREENSHOTS)/invoices-view.png" "$(SCREENSHOTS)/invoice-view.png" docs/images/
 
 # The product, which is one binary, and the program that measures it, both without cgo.

@@ -29,7 +29,8 @@ func (m *module) testLayers(t *testing.T) {
 		if below && !inLayer {
 			t.Errorf("%s has no layer for %s", layerFile, pkg)
 		}
-		if folder := path.Dir(pkg); below && folder != "internal" && folder != ledger && !named[pkg] {
+		folder := path.Dir(pkg)
+		if _, lists := ordered[folder]; below && folder != "internal" && !lists && !named[pkg] {
 			t.Errorf("%s does not name %s in the row of %s", layerFile, pkg, folder)
 		}
 		for _, spec := range f.syntax.Imports {
@@ -44,36 +45,41 @@ func (m *module) testLayers(t *testing.T) {
 	})
 }
 
-// listedPackage matches a package in the list of internal/ledger/doc.go.
+// listedPackage matches a package in the list of a doc.go.
 var listedPackage = regexp.MustCompile(`(?m)^//   - ([a-z]+):`)
 
-// testLedgerOrder holds that a package of the ledger imports only those that stand before it in the list of its
-// documentation.
-func (m *module) testLedgerOrder(t *testing.T) {
-	text, err := os.ReadFile(ledger + "/doc.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	order := map[string]int{ledger: 1 << 30} // above them all
-	for n, found := range listedPackage.FindAllStringSubmatch(string(text), -1) {
-		order[ledger+"/"+found[1]] = n
-	}
-	m.production(func(pkg string, f sourceFile) {
-		if !strings.HasPrefix(pkg+"/", ledger+"/") {
-			return
+// ordered are the packages whose doc.go lists the packages below them in order. The first imports all of them, and the
+// second is imported by all of them.
+var ordered = map[string]int{ledger: 1 << 30, "internal/front/console": -1}
+
+// testOrder holds that a package imports only those that stand before it in the list of the package above it.
+func (m *module) testOrder(t *testing.T) {
+	for above, rank := range ordered {
+		text, err := os.ReadFile(above + "/doc.go")
+		if err != nil {
+			t.Fatal(err)
 		}
-		from, listed := order[pkg]
-		if !listed {
-			t.Errorf("%s/doc.go does not list %s", ledger, pkg)
+		order := map[string]int{above: rank}
+		for n, found := range listedPackage.FindAllStringSubmatch(string(text), -1) {
+			order[above+"/"+found[1]] = n
 		}
-		for _, spec := range f.syntax.Imports {
-			if to, ok := order[relative(imported(spec))]; ok && to >= from {
-				t.Errorf("%s: %s imports %s, which stands behind it in %s/doc.go", m.at(spec), pkg, imported(spec), ledger)
+		m.production(func(pkg string, f sourceFile) {
+			if !strings.HasPrefix(pkg+"/", above+"/") {
+				return
 			}
+			from, listed := order[pkg]
+			if !listed {
+				t.Errorf("%s/doc.go does not list %s", above, pkg)
+			}
+			for _, spec := range f.syntax.Imports {
+				if to, ok := order[relative(imported(spec))]; ok && to >= from {
+					t.Errorf("%s: %s imports %s, which stands behind it in %s/doc.go", m.at(spec), pkg, imported(spec), above)
+				}
+			}
+		})
+		if len(order) < 7 {
+			t.Errorf("%s/doc.go lists only %d packages", above, len(order))
 		}
-	})
-	if len(order) < 8 {
-		t.Errorf("%s/doc.go lists only %d packages", ledger, len(order))
 	}
 }
 

@@ -9,11 +9,11 @@ import (
 	"quittance/internal/document/codelist"
 )
 
-// codeNames are the names of a code list in one language, by which people choose its codes.
-type codeNames struct {
+// CodeNames are the names of a code list in one language, by which people choose its codes.
+type CodeNames struct {
 	// entries are the codes that forms offer, the common ones first and the others by name.
 	entries []codelist.Entry
-	names   map[string]string
+	Names   map[string]string
 	// codes has the codes by their lower-case form, and words those that a name or another word in lower case stands for.
 	codes map[string]string
 	words map[string][]string
@@ -21,7 +21,7 @@ type codeNames struct {
 
 // commonCodes lists the codes that forms offer first.
 var commonCodes = map[string][]string{ //nolint:gochecknoglobals // a constant table
-	unitCodes: {"C62", "H87", "HUR", "DAY", "MON", "ANN", "KGM", "GRM", "TNE", "LTR", "MTR", "KMT", "MTK", "MTQ",
+	UnitCodes: {"C62", "H87", "HUR", "DAY", "MON", "ANN", "KGM", "GRM", "TNE", "LTR", "MTR", "KMT", "MTK", "MTQ",
 		"KWH", "MIN", "WEE", "EA", "SET", "PR", "XBX", "XPK", "E48", "LS"},
 	"currencies":     {"AED", "USD", "EUR", "GBP", "SAR", "INR"},
 	"countries":      {"AE", "SA", "QA", "KW", "BH", "OM", "IN", "GB", "US"},
@@ -32,16 +32,16 @@ var commonCodes = map[string][]string{ //nolint:gochecknoglobals // a constant t
 // codeNames returns the names of all code lists. A message code.LIST.CODE replaces the official name, and
 // words.LIST.CODE lists other words for the code, separated by commas. The official name, which is in English, can
 // always be typed.
-func (c catalogue) codeNames() map[string]*codeNames {
-	out := map[string]*codeNames{}
+func (c Catalogue) codeNames() map[string]*CodeNames {
+	out := map[string]*CodeNames{}
 	for list, official := range codeLists {
 		out[list] = c.namesOf(list, official)
 	}
 	return out
 }
 
-func (c catalogue) namesOf(list string, official codeList) *codeNames {
-	n := &codeNames{names: map[string]string{}, codes: map[string]string{}, words: map[string][]string{}}
+func (c Catalogue) namesOf(list string, official codeList) *CodeNames {
+	n := &CodeNames{Names: map[string]string{}, codes: map[string]string{}, words: map[string][]string{}}
 	rank := map[string]int{}
 	for at, code := range commonCodes[list] {
 		rank[code] = at - len(commonCodes[list])
@@ -49,7 +49,7 @@ func (c catalogue) namesOf(list string, official codeList) *codeNames {
 	for e := range official.all() {
 		e.Name = c.TextOr("code."+list+"."+e.Code, cmp.Or(e.Name, e.Code))
 		n.entries = append(n.entries, e)
-		n.names[e.Code] = e.Name
+		n.Names[e.Code] = e.Name
 		n.codes[strings.ToLower(e.Code)] = e.Code
 	}
 	slices.SortStableFunc(n.entries, func(a, b codelist.Entry) int {
@@ -90,14 +90,14 @@ const maxChoices = 5
 // quote is the mark around a text that resolve does not interpret.
 const quote = `"`
 
-// resolve returns the code that people mean by a text: a code in any case, a name, another word, a name followed by its
+// Resolve returns the code that people mean by a text: a code in any case, a name, another word, a name followed by its
 // code in parentheses, or the beginnings of words that are in one name only. A text in quotation marks stands for
 // exactly what is between them. Otherwise it returns the text itself, and if words of several names begin with it, the
 // first of them as choices.
-func (n *codeNames) resolve(typed string) (code string, choices []codelist.Entry) {
+func (n *CodeNames) Resolve(typed string) (code string, choices []codelist.Entry) {
 	text := strings.TrimSpace(typed)
 	folded := foldWords(text)
-	if _, known := n.names[text]; known || text == "" {
+	if _, known := n.Names[text]; known || text == "" {
 		return text, nil
 	}
 	if len(typed) > 1 && strings.HasPrefix(typed, quote) && strings.HasSuffix(typed, quote) {
@@ -105,7 +105,7 @@ func (n *codeNames) resolve(typed string) (code string, choices []codelist.Entry
 	}
 	if open := strings.LastIndexByte(text, '('); open >= 0 && strings.HasSuffix(text, ")") {
 		if code, known := n.codes[strings.ToLower(text[open+1:len(text)-1])]; known &&
-			foldWords(text[:open]) == foldWords(n.names[code]) {
+			foldWords(text[:open]) == foldWords(n.Names[code]) {
 			return code, nil
 		}
 	}
@@ -114,7 +114,7 @@ func (n *codeNames) resolve(typed string) (code string, choices []codelist.Entry
 			return codes[0], nil
 		}
 		for _, code := range codes {
-			choices = append(choices, codelist.Entry{Code: code, Name: n.names[code]})
+			choices = append(choices, codelist.Entry{Code: code, Name: n.Names[code]})
 		}
 		return typed, choices
 	}
@@ -136,29 +136,29 @@ func (n *codeNames) resolve(typed string) (code string, choices []codelist.Entry
 	return typed, found
 }
 
-// show returns the text for a code in a form, which resolve turns into the code again: its name, followed by the code
+// Show returns the text for a code in a form, which resolve turns into the code again: its name, followed by the code
 // if the name or its capital letters stand for another one. The API stores drafts with unknown codes. Such a code is
 // shown as it is, or in quotation marks if people would mean something else by it, so that saving the form does not
 // change it.
-func (n *codeNames) show(code string) string {
-	name, known := n.names[code]
+func (n *CodeNames) Show(code string) string {
+	name, known := n.Names[code]
 	if !known {
-		if same, choices := n.resolve(code); same != code || choices != nil {
+		if same, choices := n.Resolve(code); same != code || choices != nil {
 			return quote + code + quote
 		}
 		return code
 	}
-	found, _ := n.resolve(name)
+	found, _ := n.Resolve(name)
 	if other, isCode := n.codes[foldWords(name)]; found != code || isCode && other != code {
 		return name + " (" + code + ")"
 	}
 	return name
 }
 
-// beside returns what a form shows beside a typed text that stands for a code: the code for a name, and the name for
+// Beside returns what a form shows beside a typed text that stands for a code: the code for a name, and the name for
 // anything else.
-func (n *codeNames) beside(typed, code string) string {
-	name, known := n.names[code]
+func (n *CodeNames) Beside(typed, code string) string {
+	name, known := n.Names[code]
 	switch {
 	case !known, name == code:
 		return ""
@@ -182,10 +182,10 @@ func beginWords(name, text string) bool {
 
 func isNoLetter(r rune) bool { return strings.ContainsRune(" ,.;:()[]/-'’\"", r) }
 
-// find returns at most the given number of codes that match a text, ignoring case: exact matches first, then codes and
+// Find returns at most the given number of codes that match a text, ignoring case: exact matches first, then codes and
 // names that begin with it, then names with words that begin with it, then names that contain it. An empty text matches
 // all codes.
-func (n *codeNames) find(text string, most int) []codelist.Entry {
+func (n *CodeNames) Find(text string, most int) []codelist.Entry {
 	folded := foldWords(text)
 	if folded == "" {
 		return n.entries[:min(len(n.entries), most)]
@@ -209,15 +209,15 @@ func (n *codeNames) find(text string, most int) []codelist.Entry {
 	return found[:min(len(found), most)]
 }
 
-// place returns the lines of an address after the street: the city with its subdivision, unless that has the same name,
+// Place returns the lines of an address after the street: the city with its subdivision, unless that has the same name,
 // and the country. Codes that are known are shown by their names.
-func (w *words) place(city, subdivision, country *string) (lines []string) {
-	region := w.codeName("emirates", deref(subdivision))
-	if strings.EqualFold(region, deref(city)) {
+func (w *Words) Place(city, subdivision, country *string) (lines []string) {
+	region := w.CodeName("emirates", Deref(subdivision))
+	if strings.EqualFold(region, Deref(city)) {
 		region = ""
 	}
-	for _, line := range []string{strings.Trim(deref(city)+w.messages.Comma()+region, w.messages.Comma()),
-		w.codeName("countries", deref(country))} {
+	for _, line := range []string{strings.Trim(Deref(city)+w.Messages.Comma()+region, w.Messages.Comma()),
+		w.CodeName("countries", Deref(country))} {
 		if line != "" {
 			lines = append(lines, line)
 		}

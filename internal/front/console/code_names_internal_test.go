@@ -11,17 +11,17 @@ import (
 )
 
 // englishCodes returns the names of all code lists in English.
-func englishCodes(t *testing.T) map[string]*codeNames { return codesIn(t, language.English) }
+func englishCodes(t *testing.T) map[string]*CodeNames { return codesIn(t, language.English) }
 
 // codesIn returns the names of all code lists in a language.
-func codesIn(t *testing.T, of language.Tag) map[string]*codeNames {
+func codesIn(t *testing.T, of language.Tag) map[string]*CodeNames {
 	t.Helper()
-	return testWords(t, of).codes
+	return testWords(t, of).Codes
 }
 
 // everyCodeList yields the names of every code list in every language.
-func everyCodeList(t *testing.T) iter.Seq2[string, *codeNames] {
-	return func(yield func(string, *codeNames) bool) {
+func everyCodeList(t *testing.T) iter.Seq2[string, *CodeNames] {
+	return func(yield func(string, *CodeNames) bool) {
 		for _, of := range page.Languages() {
 			for list, names := range codesIn(t, of.Tag) {
 				if !yield(list, names) {
@@ -52,16 +52,16 @@ func TestResolveCodes(t *testing.T) {
 		{"currencies", "Dirham", "Dirham", "AED MAD"},
 		{"currencies", "dhs", "AED", ""},
 		{"currencies", "euro", "EUR", ""},
-		{unitCodes, "hour", "HUR", ""},
-		{unitCodes, "Hours", "HUR", ""},
-		{unitCodes, "pcs", "H87", ""},
-		{unitCodes, "Piece", "H87", ""},
-		{unitCodes, "Piece (XPP)", "XPP", ""},
-		{unitCodes, "kg", "KGM", ""},
-		{unitCodes, "SET", "SET", ""},
-		{unitCodes, "set", "SET", ""},
-		{unitCodes, "kilowatt hour", "KWH", ""},
-		{unitCodes, "flagon of mead", "flagon of mead", ""},
+		{UnitCodes, "hour", "HUR", ""},
+		{UnitCodes, "Hours", "HUR", ""},
+		{UnitCodes, "pcs", "H87", ""},
+		{UnitCodes, "Piece", "H87", ""},
+		{UnitCodes, "Piece (XPP)", "XPP", ""},
+		{UnitCodes, "kg", "KGM", ""},
+		{UnitCodes, "SET", "SET", ""},
+		{UnitCodes, "set", "SET", ""},
+		{UnitCodes, "kilowatt hour", "KWH", ""},
+		{UnitCodes, "flagon of mead", "flagon of mead", ""},
 		{"emirates", "Sharjah", "SHJ", ""},
 		{"emirates", "AE-DU", "DXB", ""},
 		{"payment-means", "Credit transfer", "30", ""},
@@ -78,12 +78,12 @@ func TestResolveCodes(t *testing.T) {
 		{"registration-types", "trade licence", "TL", ""},
 		{"countries", "-", "-", ""},
 		{"payment-means", "alert(1)", "alert(1)", ""},
-		{unitCodes, `"day"`, "day", ""},
-		{unitCodes, `"`, `"`, ""},
-		{unitCodes, `""DAY""`, `"DAY"`, ""},
+		{UnitCodes, `"day"`, "day", ""},
+		{UnitCodes, `"`, `"`, ""},
+		{UnitCodes, `""DAY""`, `"DAY"`, ""},
 		{"countries", "", "", ""},
 	} {
-		code, choices := lists[test.list].resolve(test.typed)
+		code, choices := lists[test.list].Resolve(test.typed)
 		var codes []string
 		for _, choice := range choices {
 			codes = append(codes, choice.Code)
@@ -104,13 +104,13 @@ func TestResolveArabicNames(t *testing.T) {
 		{"countries", "الإمارات العربية المتحدة", "AE"}, {"countries", "الامارات", "AE"}, {"countries", "السعودية", "SA"},
 		{"countries", "United Arab Emirates", "AE"}, {"countries", "AE", "AE"}, {"currencies", "درهم إماراتي", "AED"},
 		{"currencies", "درهم", "AED"}, {"currencies", "UAE Dirham", "AED"}, {"emirates", "أبو ظبي", "AUH"},
-		{"emirates", "ابوظبي", "AUH"}, {unitCodes, "ساعه", "HUR"}, {unitCodes, "كغ", "KGM"},
-		{unitCodes, "kilowatt hour", "KWH"}, {"payment-means", "تحويل مصرفي", "30"},
+		{"emirates", "ابوظبي", "AUH"}, {UnitCodes, "ساعه", "HUR"}, {UnitCodes, "كغ", "KGM"},
+		{UnitCodes, "kilowatt hour", "KWH"}, {"payment-means", "تحويل مصرفي", "30"},
 		{"tax-categories", "النسبة الأساسية", "S"},
 		{"registration-types", "رُخصة تجارية", "TL"},
 		{"countries", "أطلانطس", "أطلانطس"},
 	} {
-		if code, choices := lists[test.list].resolve(test.typed); code != test.want || len(choices) > 0 {
+		if code, choices := lists[test.list].Resolve(test.typed); code != test.want || len(choices) > 0 {
 			t.Errorf("%s: %q is %q with the choices %v, want %q", test.list, test.typed, code, choices, test.want)
 		}
 	}
@@ -125,22 +125,22 @@ func TestShownCodesCanBeTyped(t *testing.T) {
 			t.Errorf("%s has only %d codes", list, len(names.entries))
 		}
 		for _, e := range names.entries {
-			for _, typed := range []string{names.show(e.Code), strings.ToUpper(names.show(e.Code)), e.Code} {
-				if code, choices := names.resolve(typed); code != e.Code || choices != nil {
+			for _, typed := range []string{names.Show(e.Code), strings.ToUpper(names.Show(e.Code)), e.Code} {
+				if code, choices := names.Resolve(typed); code != e.Code || choices != nil {
 					t.Errorf("%s: %q is %q with %d choices, want %s", list, typed, code, len(choices), e.Code)
 				}
 			}
 		}
 		for _, code := range commonCodes[list] {
-			if _, known := names.names[code]; !known {
+			if _, known := names.Names[code]; !known {
 				t.Errorf("%s: the common code %s does not exist", list, code)
 			}
 		}
-		if len(names.options(names.find("", maxOffered))) == 0 {
+		if len(names.Options(names.Find("", maxOffered))) == 0 {
 			t.Errorf("%s offers no codes", list)
 		}
 	}
-	if got := englishCodes(t)["countries"].show("nowhere"); got != "nowhere" {
+	if got := englishCodes(t)["countries"].Show("nowhere"); got != "nowhere" {
 		t.Errorf("an unknown code is shown as %q", got)
 	}
 }
@@ -155,11 +155,11 @@ func TestUnknownCodesAreKept(t *testing.T) {
 			unknown = append(unknown, e.Name, strings.ToLower(e.Code), " "+e.Code, e.Name+" ("+e.Code+")", `"`+e.Code+`"`)
 		}
 		for _, code := range unknown {
-			if _, known := names.names[code]; known {
+			if _, known := names.Names[code]; known {
 				continue
 			}
-			if got, choices := names.resolve(names.show(code)); got != code || choices != nil {
-				t.Errorf("%s: %q is shown as %q, which is %q with %d choices", list, code, names.show(code), got, len(choices))
+			if got, choices := names.Resolve(names.Show(code)); got != code || choices != nil {
+				t.Errorf("%s: %q is shown as %q, which is %q with %d choices", list, code, names.Show(code), got, len(choices))
 			}
 		}
 	}
@@ -170,18 +170,19 @@ func TestUnknownCodesAreKept(t *testing.T) {
 func TestFindCodes(t *testing.T) {
 	t.Parallel()
 	lists := englishCodes(t)
+	const maxFound = 40
 	for _, test := range []struct{ list, text, want string }{
-		{"currencies", "aed", "AED"}, {"currencies", "", "AED"}, {unitCodes, "hour", "HUR"},
-		{unitCodes, "Kilowatt hour", "KWH"}, {unitCodes, "c62", "C62"}, {unitCodes, "kilogram", "KGM"},
-		{unitCodes, "hrs", "HUR"}, {unitCodes, "", "C62"},
+		{"currencies", "aed", "AED"}, {"currencies", "", "AED"}, {UnitCodes, "hour", "HUR"},
+		{UnitCodes, "Kilowatt hour", "KWH"}, {UnitCodes, "c62", "C62"}, {UnitCodes, "kilogram", "KGM"},
+		{UnitCodes, "hrs", "HUR"}, {UnitCodes, "", "C62"},
 		{"countries", "kingdom", "GB"},
 	} {
-		if found := lists[test.list].find(test.text, maxSuggestedCodes); len(found) == 0 || found[0].Code != test.want ||
-			len(found) > maxSuggestedCodes {
+		if found := lists[test.list].Find(test.text, maxFound); len(found) == 0 || found[0].Code != test.want ||
+			len(found) > maxFound {
 			t.Errorf("%s: %q finds %v, want %s first", test.list, test.text, found, test.want)
 		}
 	}
-	if found := lists[unitCodes].find("no such unit", maxSuggestedCodes); len(found) != 0 {
+	if found := lists[UnitCodes].Find("no such unit", maxFound); len(found) != 0 {
 		t.Errorf("an unknown unit finds %v", found)
 	}
 }

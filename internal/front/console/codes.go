@@ -4,18 +4,14 @@ import (
 	"cmp"
 	"iter"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 
-	"quittance/client/api"
 	"quittance/internal/document/codelist"
-	"quittance/internal/front/page"
-	"quittance/internal/platform/problem"
 )
 
-// unitCodes is the name of the one list that is too long for a page. It is searched while the user types.
-const unitCodes = "units"
+// UnitCodes is the name of the one list that is too long for a page. It is searched while the user types.
+const UnitCodes = "units"
 
 // codeLists holds the code lists by the names of their pages.
 var codeLists = map[string]codeList{ //nolint:gochecknoglobals // a constant table
@@ -32,7 +28,7 @@ var codeLists = map[string]codeList{ //nolint:gochecknoglobals // a constant tab
 	"tax-categories":     listed(codelist.TaxCategories, plainEntry),
 	"registration-types": listed(codelist.LegalRegistrationTypes, plainEntry),
 	"tax-exemptions":     listed(codelist.TaxExemptions, func(e codelist.TaxExemption) codelist.Entry { return e.Entry }),
-	unitCodes:            listed(codelist.Units, plainEntry),
+	UnitCodes:            listed(codelist.Units, plainEntry),
 }
 
 func plainEntry(e codelist.Entry) codelist.Entry { return e }
@@ -63,17 +59,17 @@ func listed[T any](list func() *codelist.List[T], entry func(T) codelist.Entry) 
 	}
 }
 
-// codeOption is one choice of a combobox.
-type codeOption struct {
+// CodeOption is one choice of a combobox.
+type CodeOption struct {
 	// Value is what the field gets, and Code is shown beside it.
 	Value, Code string
 }
 
-// options returns the choices for codes.
-func (n *codeNames) options(codes []codelist.Entry) []codeOption {
-	out := make([]codeOption, len(codes))
+// Options returns the choices for codes.
+func (n *CodeNames) Options(codes []codelist.Entry) []CodeOption {
+	out := make([]CodeOption, len(codes))
 	for at, e := range codes {
-		out[at] = codeOption{Value: n.show(e.Code), Code: e.Code}
+		out[at] = CodeOption{Value: n.Show(e.Code), Code: e.Code}
 	}
 	return out
 }
@@ -81,73 +77,37 @@ func (n *codeNames) options(codes []codelist.Entry) []codeOption {
 // suggestions are the codes that a field of the form suggests before anything is typed.
 type suggestions struct {
 	List  string
-	Codes []codeOption
+	Codes []CodeOption
 }
 
 // maxOffered is the number of codes of one list in a page. A longer list is searched while the user types.
 const maxOffered = 300
 
 // suggestedCodes returns the suggestions of every code list. They are the same in every form.
-func suggestedCodes(names map[string]*codeNames) []suggestions {
+func suggestedCodes(names map[string]*CodeNames) []suggestions {
 	var out []suggestions
 	for _, list := range slices.Sorted(maps.Keys(names)) {
 		n := names[list]
 		most := maxOffered
-		if list == unitCodes {
-			most = len(commonCodes[unitCodes])
+		if list == UnitCodes {
+			most = len(commonCodes[UnitCodes])
 		}
-		out = append(out, suggestions{List: list, Codes: n.options(n.find("", most))})
+		out = append(out, suggestions{List: list, Codes: n.Options(n.Find("", most))})
 	}
 	return out
 }
 
-// The maximum number of codes that a form suggests for some input, and that the page of a list shows.
-const (
-	maxSuggestedCodes = 40
-	maxListedCodes    = 500
-)
-
-// codesPage is the view model of the page of a code list.
-type codesPage struct {
-	List, Search string
-	Codes        []codelist.Entry
-	// Cut reports that there are more.
-	Cut bool
+// CodeName returns the name of a code of a list, or the code itself if it is unknown.
+func (w *Words) CodeName(list, code string) string {
+	return cmp.Or(w.Codes[list].Names[code], code)
 }
 
-// showCodes shows the codes of a list that match a text, or suggests them to the field in which the user types.
-func (req *request) showCodes() error {
-	name := req.Values["list"]
-	list, known := req.words.codes[name]
-	if !known {
-		return problem.For(api.CodeNotFound)
-	}
-	query := req.R.URL.Query()
-	p := codesPage{List: name, Search: query.Get("q")}
-	if !storable(p.Search) || len(p.Search) > maxSearch {
-		p.Search = ""
-	}
-	if req.IsFragment() {
-		return req.part("codes", "options", list.options(list.find(p.Search, maxSuggestedCodes)))
-	}
-	p.Codes = list.find(p.Search, maxListedCodes+1)
-	if p.Cut = len(p.Codes) > maxListedCodes; p.Cut {
-		p.Codes = p.Codes[:maxListedCodes]
-	}
-	return req.Show(http.StatusOK, "codes", "codes."+name, page.Layout{Section: "invoices", Body: p})
-}
-
-// codeName returns the name of a code of a list, or the code itself if it is unknown.
-func (w *words) codeName(list, code string) string {
-	return cmp.Or(w.codes[list].names[code], code)
-}
-
-// unitName returns the name of a unit of measure after a formatted quantity, or its code if the unit is unknown. The
+// UnitName returns the name of a unit of measure after a formatted quantity, or its code if the unit is unknown. The
 // official names are singular; the units that people use most have a plural in the messages.
-func (w *words) unitName(quantity string, code *string) string {
-	name := w.codeName(unitCodes, deref(code))
+func (w *Words) UnitName(quantity string, code *string) string {
+	name := w.CodeName(UnitCodes, Deref(code))
 	if strings.TrimPrefix(quantity, "-") == "1" {
 		return name
 	}
-	return w.messages.TextOr("plural.units."+deref(code), name)
+	return w.Messages.TextOr("plural.units."+Deref(code), name)
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"html/template"
 	"io"
+	"io/fs"
+	"maps"
 	"net/http"
 	"strings"
 	"time"
@@ -64,24 +66,44 @@ type Config struct {
 type Console struct {
 	Config
 	kit        *page.Kit
-	router     *router.Router[route]
-	words      map[language.Tag]*words
+	router     *router.Router[Route]
+	sections   []SectionGroup
+	Words      map[language.Tag]*Words
 	calls      *account.CallLimiter
 	largePages *fairlimit.Limiter[base.ID]
 }
 
-// New returns a console. It fails when a template or a message cannot be read, so that the server does not start with a
-// broken page.
-func New(config Config) (*Console, error) {
-	c := &Console{Config: config, router: newRouter(routes()), words: map[language.Tag]*words{},
+// New returns a console with the pages of some subjects and with the navigation sections. It fails when a
+// template or a message cannot be read, so that the server does not start with a broken page.
+func New(config Config, sections []SectionGroup, subjects ...Subject) (*Console, error) {
+	var all []Route
+	var templates []fs.FS
+	for _, s := range subjects {
+		if all = append(all, s.Routes...); s.Templates != nil {
+			templates = append(templates, s.Templates)
+		}
+	}
+	c := &Console{Config: config, router: newRouter(all), sections: sections, Words: map[language.Tag]*Words{},
 		calls: account.NewCallLimiter(config.RateLimit, config.Now), largePages: newLargePages()}
+	for _, of := range page.Languages() {
+		w, err := ReadWords(of)
+		if err != nil {
+			return nil, err
+		}
+		c.Words[of.Tag] = w
+	}
 	var err error
-	c.kit, err = page.New(page.Config{Files: files, Shared: sharedFiles, Languages: page.Languages(),
+	c.kit, err = page.New(page.Config{Files: files, More: templates, Languages: page.Languages(),
 		Cookie: "quittance", Environment: config.Environment, Secure: config.Secure,
 		Funcs: func(texts page.Texts) template.FuncMap {
-			w := newWords(texts)
-			c.words[texts.Tag] = w
-			return w.funcs()
+			w := c.Words[texts.Tag]
+			functions := w.funcs()
+			for _, s := range subjects {
+				if s.Funcs != nil {
+					maps.Copy(functions, s.Funcs(w))
+				}
+			}
+			return functions
 		}})
 	return c, err
 }
@@ -139,11 +161,11 @@ func (c *Console) Serve(w http.ResponseWriter, r *http.Request, source string, a
 	defer req.releaseLargePage()
 	served := Served{Found: true, Route: unknownRoute}
 	if found != nil {
-		served.Route = found.path
+		served.Route = found.Path
 	}
-	served.Err = errors.Join(req.Request.Serve(func() error { return c.dispatch(req, found, allowed) }), req.logged)
+	served.Err = errors.Join(req.Request.Serve(func() error { return c.dispatch(req, found, allowed) }), req.Logged)
 	served.Broken = req.broken
-	served.Account, served.User = req.session.Account.ID, req.session.User
+	served.Account, served.User = req.Session.Account.ID, req.Session.User
 	return served
 }
 
@@ -154,9 +176,9 @@ func wantsPage(r *http.Request) bool {
 }
 
 // request returns the state of a request.
-func (c *Console) request(w http.ResponseWriter, r *http.Request, admission Admission) *request {
+func (c *Console) request(w http.ResponseWriter, r *http.Request, admission Admission) *Request {
 	pages := c.kit.For(r)
-	req := &request{Console: c, words: c.words[pages.Texts.Tag], admission: admission,
+	req := &Request{Console: c, Words: c.Words[pages.Texts.Tag], Admission: admission,
 		Request: page.Request{Kit: c.kit, Pages: pages, W: w, R: r}}
 	req.Frame, req.Hold = req.frame, req.hold
 	return req
@@ -165,47 +187,47 @@ func (c *Console) request(w http.ResponseWriter, r *http.Request, admission Admi
 // dispatch rejects, in this order: forms of other sites, overload, unknown routes, callers who are not logged in, too
 // many requests, users who must change their password or set up a second factor first, and those whose role does not
 // allow it.
-func (c *Console) dispatch(req *request, found *route, allowed []string) error {
+func (c *Console) dispatch(req *Request, found *Route, allowed []string) error {
 	if err := req.CheckOrigin(); err != nil {
 		return err
 	}
 	if err := req.authenticate(); err != nil {
 		return err
 	}
-	if err := req.admission.Acquire(req.R.Context()); err != nil {
+	if err := req.Admission.Acquire(req.R.Context()); err != nil {
 		return err
 	}
-	actor := identity.Actor(req.session, base.MeansConsole, req.Source, req.W.Header().Get(api.HeaderRequestID))
+	actor := identity.Actor(req.Session, base.MeansConsole, req.Source, req.W.Header().Get(api.HeaderRequestID))
 	req.R = req.R.WithContext(base.WithActor(req.R.Context(), actor))
 	if found == nil {
 		return req.noRoute(allowed)
 	}
-	if req.session.Tenant == nil && found.needs != access.Public {
-		if found.large {
+	if req.Session.Tenant == nil && found.Needs != access.Public {
+		if found.Large {
 			return req.preserveForm()
 		}
-		return req.redirectToLogin()
+		return req.RedirectToLogin()
 	}
-	if req.session.Tenant != nil {
-		if _, err := c.calls.Spend(req.session.Digest); err != nil {
+	if req.Session.Tenant != nil {
+		if _, err := c.calls.Spend(req.Session.Digest); err != nil {
 			return err
 		}
 	}
 	if redirect := req.held(found); redirect != nil {
 		return redirect()
 	}
-	if found.needs != access.Public && !req.session.Permissions.Has(found.needs) {
+	if found.Needs != access.Public && !req.Session.Permissions.Has(found.Needs) {
 		return base.ErrForbidden
 	}
-	req.session = req.session.For(found.needs)
+	req.Session = req.Session.For(found.Needs)
 	if err := req.readForm(found); err != nil {
 		return err
 	}
-	return found.serve(req)
+	return found.Serve(req)
 }
 
 // noRoute returns the error for a request without a route; allowed has the methods of the routes that its path has.
-func (req *request) noRoute(allowed []string) error {
+func (req *Request) noRoute(allowed []string) error {
 	if len(allowed) == 0 {
 		return problem.For(api.CodeNotFound)
 	}
@@ -214,14 +236,14 @@ func (req *request) noRoute(allowed []string) error {
 
 // held returns the redirect to the page that the session is good for, or nil if it may use the route: its user may have
 // to change the password first, and then to set up a second factor.
-func (req *request) held(found *route) func() error {
+func (req *Request) held(found *Route) func() error {
 	switch {
-	case found.needs == access.Public:
+	case found.Needs == access.Public:
 		return nil
-	case req.session.PasswordChangeRequired && !found.changesPassword:
+	case req.Session.PasswordChangeRequired && !found.ChangesPassword:
 		return req.redirectToPassword
-	case req.session.FactorRequired && !req.session.PasswordChangeRequired && !found.enrols:
-		return func() error { return req.redirectHeld(secondFactorPath) }
+	case req.Session.FactorRequired && !req.Session.PasswordChangeRequired && !found.Enrols:
+		return func() error { return req.redirectHeld(SecondFactorPath) }
 	}
 	return nil
 }

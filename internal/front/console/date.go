@@ -12,9 +12,9 @@ import (
 // shows them.
 var dateForms = []string{"2 Jan 2006", "2 January 2006", "Jan 2 2006", "January 2 2006", "2006 Jan 2"} //nolint:gochecknoglobals // a constant list
 
-// readDate returns a typed date as YYYY-MM-DD, or a fault. A text that is no date at all stays as it is, so that the
+// ReadDate returns a typed date as YYYY-MM-DD, or a fault. A text that is no date at all stays as it is, so that the
 // rules of the API refuse it. A date such as 03/04/2026, which is another day in another country, is ambiguous.
-func (c catalogue) readDate(typed string) (string, *api.Fault, error) {
+func (c Catalogue) ReadDate(typed string) (string, *api.Fault, error) {
 	text := strings.TrimSpace(strings.Map(plainSign, typed))
 	if _, err := time.Parse(time.DateOnly, text); err == nil || text == "" {
 		return text, nil, nil
@@ -48,7 +48,7 @@ func (c catalogue) readDate(typed string) (string, *api.Fault, error) {
 		month, day = day, month
 	case day <= 12 && day != month:
 		text, err := c.Text("typed.date")
-		return "", &api.Fault{Rule: typedRule + "date", Message: text}, err
+		return "", &api.Fault{Rule: TypedRule + "date", Message: text}, err
 	}
 	date := time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC)
 	if date.Day() != day || date.Month() != time.Month(month) || date.Year() != year {
@@ -58,7 +58,7 @@ func (c catalogue) readDate(typed string) (string, *api.Fault, error) {
 }
 
 // englishMonth returns the English name of a month that the page shows as the given text, and any other text as it is.
-func (c catalogue) englishMonth(text string) string {
+func (c Catalogue) englishMonth(text string) string {
 	for month := time.January; month <= time.December; month++ {
 		if foldWords(c.TextOr("month."+strconv.Itoa(int(month)), "")) == foldWords(text) {
 			return month.String()
@@ -67,9 +67,9 @@ func (c catalogue) englishMonth(text string) string {
 	return text
 }
 
-// readTime returns a typed time of day as HH:MM. A text that is none stays as it is, so that the rules of the API
+// ReadTime returns a typed time of day as HH:MM. A text that is none stays as it is, so that the rules of the API
 // refuse it.
-func readTime(typed string) string {
+func ReadTime(typed string) string {
 	text := strings.ToUpper(strings.TrimSpace(strings.Map(plainSign, typed)))
 	for _, form := range []string{"15:04", "3:04PM", "3:04 PM", "3 PM", "3PM"} {
 		if at, err := time.Parse(form, text); err == nil {

@@ -2,21 +2,23 @@ package console
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"maps"
 	"net/http"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/invoices"
 	"slices"
-	"strings"
-
-	"github.com/go-json-experiment/json/jsontext"
+	"time"
 
 	"quittance/client/api"
 	"quittance/internal/front/page"
 	"quittance/internal/platform/problem"
 )
-
-// A form is converted to the JSON of the equivalent API request and validated by the API's decoder, so that each rule
-// exists once. An empty field is absent from the JSON.
 
 // maxFormFields bounds the fields of a form: a thousand lines of a draft and the fields above them.
 const maxFormFields = 18_000
@@ -32,100 +34,36 @@ const (
 
 // readForm reads the form of a POST into req.Form, within the bounds of its route. It rejects multipart/form-data,
 // except on routes that take a file. Other requests have no body that is read.
-func (req *request) readForm(rt *route) error {
+func (req *Request) readForm(rt *Route) error {
 	if req.R.Method != http.MethodPost {
 		return nil
 	}
-	if rt.takesFile {
+	if rt.TakesFile {
 		return req.readUpload()
 	}
 	most, fields := min(maxSmallForm, req.MaxBody), maxSmallFormFields
-	if rt.large {
+	if rt.Large {
 		most, fields = largeFormFactor*req.MaxBody, maxFormFields
 	}
 	if err := req.readFields(most, fields); err != nil {
 		return err
 	}
-	if rt.large && !page.IsUTF8(req.Form) { // it is converted to JSON
+	if rt.Large && !page.IsUTF8(req.Form) { // it is converted to JSON
 		return problem.For(api.CodeMalformedRequest).Because(page.ErrForm)
 	}
 	return nil
 }
 
 // readFields reads a form with at most the given numbers of bytes and fields.
-func (req *request) readFields(most int64, fields int) error {
+func (req *Request) readFields(most int64, fields int) error {
 	return req.ReadForm(page.FormBounds{Bytes: most, Fields: fields},
 		func(ctx context.Context, most int64) ([]byte, error) {
-			body, err := req.admission.ReadBody(ctx, most)
-			if err == nil && req.session.Tenant != nil { // others get no page that is made of the form
-				err = req.acquireLargePage(0, len(body), formFactor)
+			body, err := req.Admission.ReadBody(ctx, most)
+			if err == nil && req.Session.Tenant != nil { // others get no page that is made of the form
+				err = req.AcquireLargePage(0, len(body), formFactor)
 			}
 			return body, err
 		})
-}
-
-// jsonObject builds a JSON object member by member and leaves out empty values.
-type jsonObject struct{ out []byte }
-
-// addRaw adds a member whose value is JSON.
-func (object *jsonObject) addRaw(name string, value []byte) {
-	separator := byte(',')
-	if len(object.out) == 0 {
-		separator = '{'
-	}
-	object.out = append(object.out, separator, '"')
-	object.out = append(append(object.out, name...), '"', ':')
-	object.out = append(object.out, value...)
-}
-
-// addText adds a text, unless it is empty.
-func (object *jsonObject) addText(name, typed string) {
-	if typed != "" {
-		object.addRaw(name, quoted(typed))
-	}
-}
-
-// addNumber adds a decimal digit for digit, unless it is empty. Invalid input stays a text, so that the decoder reports
-// what is wrong with it.
-func (object *jsonObject) addNumber(name, typed string) {
-	trimmed := strings.TrimSpace(typed)
-	if trimmed == "" {
-		return
-	}
-	if value := jsontext.Value(trimmed); value.Kind() == '0' && value.IsValid() {
-		object.addRaw(name, value)
-		return
-	}
-	object.addRaw(name, quoted(typed))
-}
-
-// encoded returns the object.
-func (object *jsonObject) encoded() []byte {
-	if len(object.out) == 0 {
-		return []byte("{}")
-	}
-	return append(object.out, '}')
-}
-
-// quoted returns a text as JSON. Large forms are known to be UTF-8.
-func quoted(text string) []byte {
-	out, err := jsontext.AppendQuote(nil, text)
-	if err != nil {
-		return []byte(`""`)
-	}
-	return out
-}
-
-// jsonArray returns an array of JSON values.
-func jsonArray(values [][]byte) []byte {
-	out := []byte{'['}
-	for n, value := range values {
-		if n > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, value...)
-	}
-	return append(out, ']')
 }
 
 // preservedFormPage repeats a submitted form whose session has ended, so that the input is not lost.
@@ -145,9 +83,9 @@ const (
 // preserveForm answers the form of a user who is no longer logged in with a page that contains the input, to be sent
 // again after the next login. It reads no stored data. The browser can still go back to a form that is too large for
 // this.
-func (req *request) preserveForm() error {
+func (req *Request) preserveForm() error {
 	if req.IsFragment() { // the part with the totals shows the message
-		return req.part("preserved", "logged-out", nil)
+		return req.Part("preserved", "logged-out", nil)
 	}
 	err := req.readFields(min(maxPreservedForm, largeFormFactor*req.MaxBody), maxPreservedFields)
 	if errors.Is(err, problem.For(api.CodePayloadTooLarge)) || errors.Is(err, page.ErrFields) {
@@ -168,9 +106,46 @@ func (req *request) preserveForm() error {
 		}
 	}
 	if cost := int64(len(form.Fields) / preservedFieldsPerRequest); cost > 0 {
-		if err := req.admission.Charge(cost); err != nil {
+		if err := req.Admission.Charge(cost); err != nil {
 			return err
 		}
 	}
 	return req.Show(http.StatusUnauthorized, "preserved", "preserved.title", page.Layout{Body: form})
 }
+
+// NewKey returns a random key for a form.
+func (req *Request) NewKey() (string, error) {
+	var random [16]byte
+	if _, err := io.ReadFull(req.Random, random[:]); err != nil {
+		return "", fmt.Errorf("console: key of a form: %w", err)
+	}
+	return hex.EncodeToString(random[:]), nil
+}
+
+// FormTTL is how long sending a form again has no further effect.
+const FormTTL = 24 * time.Hour
+
+// Once runs act, which returns the identifier of what it has created, unless the form has already done so with the same
+// input: then it returns that identifier.
+func (req *Request) Once(input any, act func(ctx context.Context, tenant *base.Tenant) (id string,
+	err error)) (again string, err error) {
+	text, err := json.Marshal(input)
+	if err != nil {
+		return "", fmt.Errorf("console: input of a form: %w", err)
+	}
+	// A form with other input counts as another form.
+	sum := sha256.Sum256(append([]byte(req.Form.Get("key")+"\x00"), text...))
+	reply, replayed, err := invoices.Idempotent(req.R.Context(), req.Session.Tenant,
+		"console form "+hex.EncodeToString(sum[:]), sum, FormTTL,
+		func(ctx context.Context, tenant *base.Tenant) (invoices.IdempotentResponse, error) {
+			id, err := act(ctx, tenant)
+			return invoices.IdempotentResponse{Status: http.StatusCreated, Body: []byte(id)}, err
+		})
+	if replayed {
+		again = string(reply.Body)
+	}
+	return again, err
+}
+
+// TypedRule is the prefix of the rules that only typed input can break. The message of such a fault is complete.
+const TypedRule = "typed_"

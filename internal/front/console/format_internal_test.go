@@ -16,7 +16,7 @@ func TestPlace(t *testing.T) {
 		{"", "", "ZZ", "ZZ"},
 		{"", "", "", ""},
 	} {
-		lines := testWords(t, language.English).place(&test.city, &test.subdivision, &test.country)
+		lines := testWords(t, language.English).Place(&test.city, &test.subdivision, &test.country)
 		if got := strings.Join(lines, "|"); got != test.want {
 			t.Errorf("%+v: %s", test, got)
 		}
@@ -25,11 +25,11 @@ func TestPlace(t *testing.T) {
 
 // TestUnitName checks that a quantity other than one takes the plural of a unit that has one.
 func TestUnitName(t *testing.T) {
-	messages := testWords(t, language.English).messages
-	pages := &words{messages: messages, codes: messages.codeNames()}
+	messages := testWords(t, language.English).Messages
+	pages := &Words{Messages: messages, Codes: messages.codeNames()}
 	for _, test := range []struct{ quantity, code, want string }{{"1", "HUR", "hour"}, {"-1", "HUR", "hour"},
 		{"25", "HUR", "hours"}, {"0.5", "DAY", "days"}, {"2", "LS", "lump sum"}, {"2", "???", "???"}} {
-		if got := pages.unitName(test.quantity, &test.code); got != test.want {
+		if got := pages.UnitName(test.quantity, &test.code); got != test.want {
 			t.Errorf("%s %s: %q, want %q", test.quantity, test.code, got, test.want)
 		}
 	}

@@ -12,30 +12,32 @@ import (
 //go:embed templates/*.html messages/*.json
 var files embed.FS
 
-// sharedFiles are the templates that all pages of the console have beside those of the kit.
-var sharedFiles = []string{"components.html", "fields.html", "history.html", "status.html"} //nolint:gochecknoglobals // a constant list
+// Catalogue holds all texts of the pages in one language.
+type Catalogue struct{ page.Texts }
 
-// catalogue holds all texts of the pages in one language.
-type catalogue struct{ page.Texts }
-
-// words are the texts and the names of codes in one language.
-type words struct {
-	messages catalogue
-	// codes are the names of code lists in the language of the messages.
-	codes map[string]*codeNames
+// Words are the texts and the names of codes in one language.
+type Words struct {
+	Messages Catalogue
+	// Codes are the names of code lists in the language of the messages.
+	Codes map[string]*CodeNames
 }
 
-func newWords(texts page.Texts) *words {
-	messages := catalogue{texts}
-	return &words{messages: messages, codes: messages.codeNames()}
+// ReadWords reads the words of a language.
+func ReadWords(of page.Language) (*Words, error) {
+	texts, err := page.ReadTexts(of, files)
+	if err != nil {
+		return nil, err
+	}
+	messages := Catalogue{texts}
+	return &Words{Messages: messages, Codes: messages.codeNames()}, nil
 }
 
-// funcs returns the functions of the templates beside those of the kit.
-func (w *words) funcs() template.FuncMap {
-	suggested := suggestedCodes(w.codes)
-	functions := viewFuncs(w.messages)
+// funcs returns the functions of the templates beside those of the kit and of the subjects.
+func (w *Words) funcs() template.FuncMap {
+	suggested := suggestedCodes(w.Codes)
+	functions := viewFuncs(w.Messages)
 	functions["suggestedCodes"] = func() []suggestions { return suggested }
-	functions["place"], functions["unit"] = w.place, w.unitName
-	functions["categoryName"] = func(code *string) string { return w.codeName("tax-categories", deref(code)) }
+	functions["place"], functions["unit"] = w.Place, w.UnitName
+	functions["categoryName"] = func(code *string) string { return w.CodeName("tax-categories", Deref(code)) }
 	return functions
 }

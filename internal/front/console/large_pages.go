@@ -13,10 +13,10 @@ import (
 // however short the document is. Therefore a company renders few large pages at a time, and memory is reserved before
 // the document is read.
 const (
-	// largeDocument is the size in bytes, and largeLines the number of lines, from which an invoice or a form makes a page
+	// LargeDocument is the size in bytes, and largeLines the number of lines, from which an invoice or a form makes a page
 	// large.
-	largeDocument = 16 << 10
-	largeLines    = 25
+	LargeDocument = 16 << 10
+	LargeLines    = 25
 	// largePages is the number of large pages rendered at a time, and largePagesPerCompany the number for one company.
 	largePages           = 6
 	largePagesPerCompany = 2
@@ -33,36 +33,36 @@ func newLargePages() *fairlimit.Limiter[base.ID] {
 	return fairlimit.New[base.ID](largePages, fairlimit.Policy{Divisor: 2, Max: largePagesPerCompany})
 }
 
-// acquireForInvoice acquires the resources of a page about an invoice before the document is read.
-func (req *request) acquireForInvoice(id base.ID) error {
-	extent, err := invoices.ReadExtent(req.R.Context(), req.session.Tenant, id)
+// AcquireForInvoice acquires the resources of a page about an invoice before the document is read.
+func (req *Request) AcquireForInvoice(id base.ID) error {
+	extent, err := invoices.ReadExtent(req.R.Context(), req.Session.Tenant, id)
 	if err != nil {
 		return err
 	}
-	return req.acquireLargePage(extent.Lines, extent.Bytes, documentFactor)
+	return req.AcquireLargePage(extent.Lines, extent.Bytes, documentFactor)
 }
 
-// acquireLargePage does nothing for a small page. For a page that has many lines or is made of many bytes, it waits for
+// AcquireLargePage does nothing for a small page. For a page that has many lines or is made of many bytes, it waits for
 // a slot of the company, which the request holds until the page is rendered, and reserves factor times the bytes. It
 // returns [fairlimit.ErrFull] when there is no slot. Calling it again adds only what is missing.
-func (req *request) acquireLargePage(lines, bytes, factor int) error {
-	if lines < largeLines && bytes < largeDocument {
+func (req *Request) AcquireLargePage(lines, bytes, factor int) error {
+	if lines < LargeLines && bytes < LargeDocument {
 		return nil
 	}
 	if !req.holdsLargePage {
 		ctx, cancel := context.WithTimeout(req.R.Context(), largePageWait)
 		defer cancel()
-		if req.holdsLargePage = req.largePages.Acquire(ctx, req.session.Account.ID); !req.holdsLargePage {
+		if req.holdsLargePage = req.largePages.Acquire(ctx, req.Session.Account.ID); !req.holdsLargePage {
 			return fairlimit.ErrFull
 		}
 	}
-	return req.reserve(max(req.reserved, factor*bytes))
+	return req.Reserve(max(req.reserved, factor*bytes))
 }
 
 // releaseLargePage releases the slot of a large page.
-func (req *request) releaseLargePage() {
+func (req *Request) releaseLargePage() {
 	if req.holdsLargePage {
-		req.largePages.Release(req.session.Account.ID, 1)
+		req.largePages.Release(req.Session.Account.ID, 1)
 		req.holdsLargePage = false
 	}
 }
@@ -70,18 +70,18 @@ func (req *request) releaseLargePage() {
 // minReserved is the size in bytes from which a response reserves memory.
 const minReserved = 64 << 10
 
-// reserve changes the memory that the request has reserved in addition to its body to the given number of bytes.
-func (req *request) reserve(bytes int) error {
+// Reserve changes the memory that the request has reserved in addition to its body to the given number of bytes.
+func (req *Request) Reserve(bytes int) error {
 	if bytes < minReserved {
 		bytes = 0
 	}
 	switch {
 	case bytes > req.reserved:
-		if err := req.admission.Reserve(bytes - req.reserved); err != nil {
+		if err := req.Admission.Reserve(bytes - req.reserved); err != nil {
 			return err
 		}
 	case bytes < req.reserved:
-		req.admission.Release(req.reserved - bytes)
+		req.Admission.Release(req.reserved - bytes)
 	}
 	req.reserved = bytes
 	return nil

@@ -2,46 +2,47 @@ package console
 
 import "strings"
 
-// numerals are the signs with which a language writes numbers.
-type numerals struct {
-	// decimal is the sign before the fraction, and group the one between groups of digits: a point and a comma, or the
+// Numerals are the signs with which a language writes numbers.
+type Numerals struct {
+	// Decimal is the sign before the fraction, and group the one between groups of digits: a point and a comma, or the
 	// reverse.
-	decimal, group byte
+	Decimal, Group byte
 }
 
-// englishNumerals are those of the pages: 1,250.50.
-var englishNumerals = numerals{decimal: '.', group: ','} //nolint:gochecknoglobals // a constant
+// EnglishNumerals are those of the pages: 1,250.50.
+var EnglishNumerals = Numerals{Decimal: '.', Group: ','} //nolint:gochecknoglobals // a constant
 
-// numberFault is the name of a rule that a typed number breaks; its text is the message with the prefix "typed.".
-type numberFault string
+// NumberFault is the name of a rule that a typed number breaks; its text is the message with the prefix "typed.".
+type NumberFault string
 
 // The rules of typed numbers.
 const (
 	// notNumber means that there is something else than one number.
-	notNumber numberFault = "number"
+	notNumber NumberFault = "number"
 	// badGroups means that separators do not divide the digits into groups.
-	badGroups numberFault = "groups"
+	badGroups NumberFault = "groups"
 	// ambiguous means that the separator before the last three digits may be a decimal separator or divide groups.
-	ambiguous numberFault = "ambiguous"
+	ambiguous NumberFault = "ambiguous"
 	// notPercent means that there is a percent sign in a field that is not a percentage.
-	notPercent numberFault = "percent"
+	notPercent NumberFault = "percent"
 	// otherCurrency means that the number has a currency that is not the invoice's.
-	otherCurrency numberFault = "currency"
+	otherCurrency NumberFault = "currency"
 )
 
-// numberKind is what a number counts, which decides about the signs beside it.
-type numberKind int
+// NumberKind is what a number counts, which decides about the signs beside it.
+type NumberKind int
 
+// The kinds of numbers.
 const (
-	plainNumber   numberKind = iota
-	moneyNumber              // a currency code may be before or after it
-	percentNumber            // a percent sign may be before or after it
+	PlainNumber   NumberKind = iota
+	MoneyNumber              // a currency code may be before or after it
+	PercentNumber            // a percent sign may be before or after it
 )
 
 // maxTypedNumber is the length in bytes of the longest text that is read as a number.
 const maxTypedNumber = 128
 
-// read returns a number as people write it in the form of the API, with all digits of its fraction: "1250.00" for
+// Read returns a number as people write it in the form of the API, with all digits of its fraction: "1250.00" for
 // "1,250.00" and "1 250,00". An empty text stays empty. currency is the invoice's, which may be beside an amount of
 // money.
 //
@@ -49,7 +50,7 @@ const maxTypedNumber = 128
 // separator. One alone is the decimal separator too, unless three digits follow and it is the group separator of the
 // language: 1,250 is 1250 in English, and 2,5 is 2.5. If the digits before it make no group, as in 0,125 or 1250,500,
 // both are plausible, and the number is ambiguous.
-func (n numerals) read(typed string, kind numberKind, currency string) (number string, fault numberFault) {
+func (n Numerals) Read(typed string, kind NumberKind, currency string) (number string, fault NumberFault) {
 	if len(typed) > maxTypedNumber {
 		return "", notNumber
 	}
@@ -113,15 +114,15 @@ func plainSign(r rune) rune {
 }
 
 // bare removes the percent sign or the currency beside a number.
-func bare(text string, kind numberKind, currency string) (number string, fault numberFault) {
+func bare(text string, kind NumberKind, currency string) (number string, fault NumberFault) {
 	if trimmed := strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(text, "%"), "%")); trimmed != text {
-		if kind != percentNumber || strings.Count(text, "%") > 1 {
+		if kind != PercentNumber || strings.Count(text, "%") > 1 {
 			return "", notPercent
 		}
 		return trimmed, ""
 	}
 	isLetter := func(r rune) bool { return 'A' <= r && r <= 'Z' || 'a' <= r && r <= 'z' }
-	if kind != moneyNumber || strings.IndexFunc(text, isLetter) < 0 {
+	if kind != MoneyNumber || strings.IndexFunc(text, isLetter) < 0 {
 		return text, ""
 	}
 	negative := strings.HasPrefix(text, "-")
@@ -141,7 +142,7 @@ func bare(text string, kind numberKind, currency string) (number string, fault n
 }
 
 // split divides the digits of a number at its decimal separator. text has digits and separators.
-func (n numerals) split(text string) (whole, fraction string, fault numberFault) {
+func (n Numerals) split(text string) (whole, fraction string, fault NumberFault) {
 	decimal := n.decimalAt(text)
 	whole = text
 	if decimal >= 0 {
@@ -169,7 +170,7 @@ func (n numerals) split(text string) (whole, fraction string, fault numberFault)
 const groupLength = 3
 
 // decimalAt returns the position of the decimal separator, or -1 if there is none.
-func (n numerals) decimalAt(text string) int {
+func (n Numerals) decimalAt(text string) int {
 	if at := strings.IndexRune(text, arabicPoint); at >= 0 {
 		return at
 	}
@@ -182,7 +183,7 @@ func (n numerals) decimalAt(text string) int {
 		return -1 // several equal separators divide groups
 	}
 	divided := strings.ContainsAny(text[:last], " '") // by others, so that this one does not divide groups
-	if text[last] == n.group && len(text)-last-1 == groupLength && !divided {
+	if text[last] == n.Group && len(text)-last-1 == groupLength && !divided {
 		return -1
 	}
 	return last

@@ -12,14 +12,14 @@ import (
 )
 
 // germanNumerals are those of a language that writes 1.250,50.
-var germanNumerals = numerals{decimal: ',', group: '.'}
+var germanNumerals = Numerals{Decimal: ',', Group: '.'}
 
 // TestReadNumber checks that numbers are read as people write them, and ambiguous ones are refused.
 func TestReadNumber(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		typed, want string
-		fault       numberFault
+		fault       NumberFault
 	}{
 		{"", "", ""},
 		{" \u00a0", "", ""},
@@ -75,17 +75,17 @@ func TestReadNumber(t *testing.T) {
 		{"AED 5", "", notNumber},
 		{strings.Repeat("1", maxTypedNumber+1), "", notNumber},
 	} {
-		if got, fault := englishNumerals.read(test.typed, plainNumber, ""); got != test.want || fault != test.fault {
+		if got, fault := EnglishNumerals.Read(test.typed, PlainNumber, ""); got != test.want || fault != test.fault {
 			t.Errorf("%q is read as %q (%q), want %q (%q)", test.typed, got, fault, test.want, test.fault)
 		}
 	}
 	for typed, want := range map[string]string{"1.250": "1250", "1,250": "1.250", "2.5": "2.5", "1.250,00": "1250.00",
 		"1,250.00": "1250.00"} {
-		if got, fault := germanNumerals.read(typed, plainNumber, ""); got != want || fault != "" {
+		if got, fault := germanNumerals.Read(typed, PlainNumber, ""); got != want || fault != "" {
 			t.Errorf("%q is read in German as %q (%q), want %q", typed, got, fault, want)
 		}
 	}
-	if _, fault := germanNumerals.read("0.125", plainNumber, ""); fault != ambiguous {
+	if _, fault := germanNumerals.Read("0.125", PlainNumber, ""); fault != ambiguous {
 		t.Errorf("0.125 in German: %q", fault)
 	}
 }
@@ -96,27 +96,27 @@ func TestReadNumberWithSign(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		typed string
-		kind  numberKind
+		kind  NumberKind
 		want  string
-		fault numberFault
+		fault NumberFault
 	}{
-		{"5%", percentNumber, "5", ""},
-		{"5 %", percentNumber, "5", ""},
-		{"٥٪", percentNumber, "5", ""},
-		{"%5", percentNumber, "5", ""},
-		{"5%%", percentNumber, "", notPercent},
-		{"%", percentNumber, "", notNumber},
-		{"5%", moneyNumber, "", notPercent},
-		{"AED 1,250.00", moneyNumber, "1250.00", ""},
-		{"1,250.00 aed", moneyNumber, "1250.00", ""},
-		{"-1,250.00AED", moneyNumber, "-1250.00", ""},
-		{"USD 5", moneyNumber, "", otherCurrency},
-		{"about 5", moneyNumber, "", notNumber},
-		{"1e3", moneyNumber, "", notNumber},
-		{"AED", moneyNumber, "", notNumber},
-		{"5 AED", percentNumber, "", notNumber},
+		{"5%", PercentNumber, "5", ""},
+		{"5 %", PercentNumber, "5", ""},
+		{"٥٪", PercentNumber, "5", ""},
+		{"%5", PercentNumber, "5", ""},
+		{"5%%", PercentNumber, "", notPercent},
+		{"%", PercentNumber, "", notNumber},
+		{"5%", MoneyNumber, "", notPercent},
+		{"AED 1,250.00", MoneyNumber, "1250.00", ""},
+		{"1,250.00 aed", MoneyNumber, "1250.00", ""},
+		{"-1,250.00AED", MoneyNumber, "-1250.00", ""},
+		{"USD 5", MoneyNumber, "", otherCurrency},
+		{"about 5", MoneyNumber, "", notNumber},
+		{"1e3", MoneyNumber, "", notNumber},
+		{"AED", MoneyNumber, "", notNumber},
+		{"5 AED", PercentNumber, "", notNumber},
 	} {
-		if got, fault := englishNumerals.read(test.typed, test.kind, "AED"); got != test.want || fault != test.fault {
+		if got, fault := EnglishNumerals.Read(test.typed, test.kind, "AED"); got != test.want || fault != test.fault {
 			t.Errorf("%q is read as %q (%q), want %q (%q)", test.typed, got, fault, test.want, test.fault)
 		}
 	}
@@ -144,17 +144,17 @@ func TestDisplayedNumbersCanBeTyped(t *testing.T) {
 		shown := page.Grouped(decimal.String())
 		for _, form := range []struct {
 			typed string
-			kind  numberKind
-		}{{shown, plainNumber}, {shown, moneyNumber}, {shown + " AED", moneyNumber}, {"AED\u00a0" + shown, moneyNumber},
-			{shown + "\u00a0%", percentNumber}, {shown + "%", percentNumber}, {arabicIndic(shown), plainNumber}} {
-			got, fault := englishNumerals.read(form.typed, form.kind, "AED")
+			kind  NumberKind
+		}{{shown, PlainNumber}, {shown, MoneyNumber}, {shown + " AED", MoneyNumber}, {"AED\u00a0" + shown, MoneyNumber},
+			{shown + "\u00a0%", PercentNumber}, {shown + "%", PercentNumber}, {arabicIndic(shown), PlainNumber}} {
+			got, fault := EnglishNumerals.Read(form.typed, form.kind, "AED")
 			if fault != "" || got != decimal.String() {
 				t.Fatalf("%s is shown as %q, which is read as %q (%q)", decimal, form.typed, got, fault)
 			}
 		}
 		for _, currency := range []string{"AED", "JPY", "KWD", "XAU"} {
 			typed := page.MoneyText(&decimal, currency)
-			got, fault := englishNumerals.read(typed, moneyNumber, currency)
+			got, fault := EnglishNumerals.Read(typed, MoneyNumber, currency)
 			if value(got).Cmp(value(decimal.String())) != 0 {
 				t.Fatalf("%s is shown as %q, which is read as %q (%q)", decimal, typed, got, fault)
 			}
@@ -198,9 +198,9 @@ func FuzzReadNumber(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, typed string) {
-		for _, n := range []numerals{englishNumerals, germanNumerals} {
-			for _, kind := range []numberKind{plainNumber, moneyNumber, percentNumber} {
-				got, fault := n.read(typed, kind, "AED")
+		for _, n := range []Numerals{EnglishNumerals, germanNumerals} {
+			for _, kind := range []NumberKind{PlainNumber, MoneyNumber, PercentNumber} {
+				got, fault := n.Read(typed, kind, "AED")
 				if (got != "") && fault != "" {
 					t.Fatalf("%q is read as %q and has the fault %q", typed, got, fault)
 				}
@@ -221,7 +221,7 @@ func FuzzReadNumber(f *testing.F) {
 				if strings.Count(got, ".") > 1 || strings.Trim(got, "-0123456789.") != "" {
 					t.Fatalf("%q is read as %q", typed, got)
 				}
-				if again, fault := englishNumerals.read(page.Grouped(got), plainNumber, ""); len(got) < 60 &&
+				if again, fault := EnglishNumerals.Read(page.Grouped(got), PlainNumber, ""); len(got) < 60 &&
 					(again != got || fault != "") {
 					t.Fatalf("%q is read as %q, and that as %q (%q)", typed, got, again, fault)
 				}

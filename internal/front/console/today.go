@@ -28,10 +28,10 @@ func timeZoneOf(country string) (*time.Location, error) {
 	return zone, nil
 }
 
-// today returns the date on which a document is issued now, as midnight in UTC. It is a tax date, so it is that of
+// Today returns the date on which a document is issued now, as midnight in UTC. It is a tax date, so it is that of
 // the company's country and not that of the server or the browser.
-func (req *request) today() (time.Time, error) {
-	zone, err := timeZoneOf(deref(req.profile().Country))
+func (req *Request) Today() (time.Time, error) {
+	zone, err := timeZoneOf(Deref(req.Profile().Country))
 	if err != nil {
 		return time.Time{}, err
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // viewFuncs returns the functions of the templates that need nothing but the texts.
-func viewFuncs(messages catalogue) template.FuncMap {
+func viewFuncs(messages Catalogue) template.FuncMap {
 	return template.FuncMap{
 		"amount": func(d *api.Decimal) string {
 			if d == nil {
@@ -18,26 +18,17 @@ func viewFuncs(messages catalogue) template.FuncMap {
 			}
 			return page.Grouped(d.String())
 		},
-		"statePill":     messages.pillOf,
-		"health":        messages.health,
-		"dotsText":      messages.dotsText,
-		"controls":      controls,
-		"keyLabel":      messages.keyLabel,
-		"moveButtons":   messages.moveButtons,
-		"dimension":     func(name string) string { return messages.TextOr("state."+name, name) },
-		"figure":        figure,
-		"fileSize":      messages.fileSize,
-		"receivedLabel": messages.receivedLabel,
-		"fieldID":       fieldID,
-		"formAddress":   formAddress,
-		"fieldAddress":  fieldAddress,
-		"fieldLabel":    messages.fieldLabel,
-		"itemDetails":   itemDetails,
+		"dimension":    func(name string) string { return messages.TextOr("state."+name, name) },
+		"fileSize":     messages.fileSize,
+		"fieldID":      FieldID,
+		"formAddress":  formAddress,
+		"fieldAddress": fieldAddress,
+		"fieldLabel":   messages.fieldLabel,
 	}
 }
 
 // fileSize returns the size of a file for people, and "" for an unknown one.
-func (c catalogue) fileSize(bytes *int64) (string, error) {
+func (c Catalogue) fileSize(bytes *int64) (string, error) {
 	const kilo, mega = 1000, 1000 * 1000
 	switch {
 	case bytes == nil:
@@ -50,9 +41,9 @@ func (c catalogue) fileSize(bytes *int64) (string, error) {
 	return c.Text("file.megabytes", page.Grouped(strconv.FormatFloat(float64(*bytes)/mega, 'f', 1, 64)))
 }
 
-// fieldID returns the element identifier of a field by its JSON path: the field items[2].vat_rate has
+// FieldID returns the element identifier of a field by its JSON path: the field items[2].vat_rate has
 // f-items-2-vat_rate.
-func fieldID(path string) string {
+func FieldID(path string) string {
 	if !strings.ContainsAny(path, ".[]") {
 		return "f-" + path
 	}
@@ -71,7 +62,7 @@ func fieldID(path string) string {
 
 // fieldLabel returns the label of a field by its JSON path: items[2].vat_rate is the tax rate of line 3, and
 // seller.city is a field of the company's profile.
-func (c catalogue) fieldLabel(path string) (string, error) {
+func (c Catalogue) fieldLabel(path string) (string, error) {
 	item, name, nested := strings.Cut(path, "].")
 	if line, err := strconv.Atoi(strings.TrimPrefix(item, "items[")); nested && err == nil {
 		return c.Text("field.line", strconv.Itoa(line+1), c.TextOr("field."+name, name))
@@ -79,27 +70,27 @@ func (c catalogue) fieldLabel(path string) (string, error) {
 	if line, err := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(item, "items["), "]")); !nested && err == nil {
 		return c.Text("field.item", strconv.Itoa(line+1))
 	}
-	if name, ok := strings.CutPrefix(path, sellerPath); ok {
+	if name, ok := strings.CutPrefix(path, SellerPath); ok {
 		return c.Text("field.seller", c.TextOr("account.profile."+name, name))
 	}
 	return c.TextOr("field."+path, path), nil
 }
 
-// sellerPath is the prefix of the JSON paths of the company's profile, which the account page shows.
-const sellerPath = "seller."
+// SellerPath is the prefix of the JSON paths of the company's profile, which the account page shows.
+const SellerPath = "seller."
 
 // formAddress returns the address of a field of a form, or of its seller's field.
 func formAddress(path string) string {
-	if strings.HasPrefix(path, sellerPath) {
-		return "/account#" + fieldID(path)
+	if strings.HasPrefix(path, SellerPath) {
+		return "/account#" + FieldID(path)
 	}
-	return "#" + fieldID(path)
+	return "#" + FieldID(path)
 }
 
 // fieldAddress returns the address at which a field of an invoice or of its seller can be found.
 func fieldAddress(invoiceID, path string) string {
-	if strings.HasPrefix(path, sellerPath) {
-		return "/account#" + fieldID(path)
+	if strings.HasPrefix(path, SellerPath) {
+		return "/account#" + FieldID(path)
 	}
-	return "/invoices/" + invoiceID + "/edit#" + fieldID(path)
+	return "/invoices/" + invoiceID + "/edit#" + FieldID(path)
 }

@@ -29,11 +29,11 @@ var files embed.FS
 
 // Config configures the pages of a surface.
 type Config struct {
-	// Files has the templates in templates/*.html, of which parts.html is part of each page, and the texts in
+	// Files has the templates in templates/*.html, of which those in parts*.html are part of each page, and the texts in
 	// messages/LANGUAGE.json.
 	Files fs.FS
-	// Shared are the names of other files of templates that are part of each page.
-	Shared []string
+	// More has more templates, in the same way.
+	More []fs.FS
 	// Languages are the languages that the surface has. The first is that of readers who prefer none of them.
 	Languages []Language
 	// Funcs returns the functions of the templates in a language, beside those of this package; nil for none.
@@ -67,7 +67,7 @@ func New(config Config) (*Kit, error) {
 	}
 	var tags []language.Tag
 	for _, of := range config.Languages {
-		texts, err := readTexts(of, files, config.Files)
+		texts, err := ReadTexts(of, config.Files)
 		if err != nil {
 			return nil, err
 		}

@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"path"
-	"slices"
 	"strings"
 	"sync"
 )
@@ -36,19 +35,29 @@ func newPages(texts Texts, assets *assetFiles, config Config) (*Pages, error) {
 	if err != nil {
 		return nil, fmt.Errorf("page: %w", err)
 	}
-	found, err := fs.Glob(config.Files, "templates/*.html")
-	if err != nil {
-		return nil, fmt.Errorf("page: %w", err)
-	}
-	for _, file := range found {
-		if name := path.Base(file); file != partsFile && !slices.Contains(config.Shared, name) {
-			p.add(base, config.Files, file)
-		} else if base, err = base.ParseFS(config.Files, file); err != nil {
+	for _, from := range append([]fs.FS{config.Files}, config.More...) {
+		if err := p.addAll(base, from); err != nil {
 			return nil, fmt.Errorf("page: %w", err)
 		}
 	}
 	p.add(base, files, errorPage)
 	return p, nil
+}
+
+// addAll adds the pages of some files, and adds the parts among them to base, which all pages share.
+func (p *Pages) addAll(base *template.Template, from fs.FS) error {
+	found, err := fs.Glob(from, "templates/*.html")
+	if err != nil {
+		return err
+	}
+	for _, file := range found {
+		if !strings.HasPrefix(path.Base(file), "parts") {
+			p.add(base, from, file)
+		} else if _, err := base.ParseFS(from, file); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // add adds the page of a file.

@@ -15,6 +15,10 @@ type Texts struct {
 	texts map[string]string
 }
 
+// ReadTexts reads the texts of a language: those of this package and those of a surface, which has them in
+// messages/LANGUAGE.json. No two have the same key.
+func ReadTexts(of Language, surface fs.FS) (Texts, error) { return readTexts(of, files, surface) }
+
 // readTexts reads the texts of a language from some files, no two of which have the same key.
 func readTexts(of Language, from ...fs.FS) (Texts, error) {
 	out := Texts{Language: of, texts: map[string]string{}}

@@ -2,12 +2,10 @@ package server_test
 
 import (
 	"fmt"
-	"go/build"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"sync/atomic"
 	"testing"
 
@@ -87,24 +85,4 @@ func TestDraftsSendNothing(t *testing.T) {
 			t.Fatal("the submission did not reach the tripwire: it is not in the provider's place")
 		}
 	})
-}
-
-// TestNoImportOfTheProvider checks that the packages that respond to people and programs do not import the provider.
-func TestNoImportOfTheProvider(t *testing.T) {
-	for _, dir := range []string{".", "../console"} {
-
-		found, err := build.ImportDir(dir, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(found.Imports) < 10 {
-			t.Errorf("%s has %d imports only: %v", dir, len(found.Imports), found.Imports)
-		}
-		for _, barred := range []string{"quittance/internal/provider", "quittance/sandbox/fakeprovider",
-			"net/http/httputil"} {
-			if slices.Contains(found.Imports, barred) {
-				t.Errorf("%s imports %s: %v", dir, barred, found.ImportPos[barred])
-			}
-		}
-	}
 }

@@ -30,6 +30,7 @@ import (
 	"quittance/internal/exchange/submission"
 	"quittance/internal/exchange/webhook"
 	"quittance/internal/front/console"
+	"quittance/internal/front/console/site"
 	"quittance/internal/front/docs"
 	"quittance/internal/front/export"
 	"quittance/internal/front/operator"
@@ -258,7 +259,7 @@ func (s *Service) serverConfig() server.Config {
 // console creates the console, which uses the same services as the API.
 func (s *Service) console(serving server.Config) (server.Console, error) {
 	c := s.config
-	pages, err := console.New(console.Config{
+	pages, err := site.New(console.Config{
 		DB: s.db, Accounts: serving.Accounts, Submissions: s.submissions, Destinations: c.Destinations, Random: rand.Reader,
 		Now: s.db.Now, Printer: serving.Printer, Importer: serving.Importer, Exporter: serving.Exporter, Links: c.LoginLinks,
 		SignOn: s.signOn, Environment: c.Environment, PublicURL: c.PublicURL, Secure: serving.Secure, RateLimit: c.RateLimit,

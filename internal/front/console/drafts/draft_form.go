@@ -1,0 +1,361 @@
+package drafts
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"quittance/internal/ledger/invoices"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"quittance/client/api"
+	"quittance/internal/document/invoice"
+	"quittance/internal/front/console"
+	"quittance/internal/platform/problem"
+	"quittance/internal/platform/strictjson"
+)
+
+// fieldKind is the kind of input that a field takes.
+type fieldKind int
+
+// The kinds of input.
+const (
+	textField      fieldKind = iota
+	multilineField           // text of several lines
+	NumberField              // decimal, kept digit for digit
+	dateField                // YYYY-MM-DD
+	timeField                // HH:MM
+)
+
+// FieldSpec describes one field of a draft's form. A test compares the tables with the types of package api.
+type FieldSpec struct {
+	// Name is the JSON name.
+	Name string
+	Kind fieldKind
+	// codes is the name of the code list to choose from, or "". emirates reports that it applies to the United Arab
+	// Emirates alone.
+	codes    string
+	emirates bool
+	// counts is what a number counts.
+	counts console.NumberKind
+	// Required reports that a draft needs the field, and optional that not even a submission needs it.
+	Required, Optional bool
+}
+
+// Fields lists the fields of an invoice, without its lines.
+var Fields = []FieldSpec{ //nolint:gochecknoglobals // a constant table
+	{Name: "invoice_number", Required: true},
+	{Name: "issue_date", Kind: dateField, Required: true},
+	{Name: "issue_time", Kind: timeField, Optional: true},
+	{Name: "due_date", Kind: dateField},
+	{Name: "currency", codes: "currencies", Required: true},
+	{Name: "payment_means_code", codes: "payment-means"},
+	{Name: "recipient_name", Required: true},
+	{Name: "recipient_network_id"},
+	{Name: "buyer_endpoint_scheme", codes: "endpoint-schemes"},
+	{Name: "buyer_street"},
+	{Name: "buyer_city"},
+	{Name: "buyer_subdivision", codes: "emirates", emirates: true, Optional: true},
+	{Name: "buyer_country", codes: "countries"},
+	{Name: "buyer_tax_id", Optional: true},
+	{Name: "buyer_legal_id", Optional: true},
+	{Name: "buyer_legal_id_scheme", codes: "registration-types", emirates: true, Optional: true},
+	{Name: "buyer_reference", Optional: true},
+	{Name: "order_reference", Optional: true},
+	{Name: "contract_reference", Optional: true},
+	{Name: "tax_exchange_rate", Kind: NumberField, Optional: true},
+	{Name: "transaction_flags", Optional: true},
+	{Name: "external_id", Optional: true},
+	{Name: "note", Kind: multilineField, Optional: true},
+	{Name: "total_amount", Kind: NumberField, counts: console.MoneyNumber, Required: true},
+}
+
+// ItemFields lists the fields of a line.
+var ItemFields = []FieldSpec{ //nolint:gochecknoglobals // a constant table
+	{Name: "name", Required: true},
+	{Name: "quantity", Kind: NumberField, Required: true},
+	{Name: "unit_code", codes: console.UnitCodes},
+	{Name: "net_unit_price", Kind: NumberField, counts: console.MoneyNumber, Required: true},
+	{Name: "vat_category", codes: "tax-categories"},
+	{Name: "vat_rate", Kind: NumberField, counts: console.PercentNumber},
+	{Name: "item_code", Optional: true},
+	{Name: "description", Kind: multilineField, Optional: true},
+	{Name: "base_quantity", Kind: NumberField, Optional: true},
+	{Name: "gross_unit_price", Kind: NumberField, counts: console.MoneyNumber, Optional: true},
+	{Name: "discount_amount", Kind: NumberField, counts: console.MoneyNumber, Optional: true},
+	{Name: "tax_exemption_code", codes: "tax-exemptions", Optional: true},
+	{Name: "tax_exemption_reason", Optional: true},
+	{Name: "commodity_code", Optional: true},
+	{Name: "commodity_scheme", Optional: true},
+	{Name: "order_line_reference", Optional: true},
+}
+
+// itemPrefix is the prefix of the names of a line's fields. They are repeated for each line.
+const itemPrefix = "items."
+
+// maxItems is the maximum number of lines of a draft (api.Draft).
+const maxItems = 1000
+
+// Form holds the input in the form of a draft.
+type Form struct {
+	// Fields and each of Items hold texts by JSON name.
+	Fields map[string]string
+	Items  []map[string]string
+	// Customer is the identifier of the customer that the recipient was filled in from, or "". SaveCustomer says that the
+	// recipient is to be saved as a customer, and the key [saveItem] of a line that the line is to be saved as an item.
+	Customer     string
+	SaveCustomer bool
+}
+
+// readDraftForm reads the input of a draft's form.
+func readDraftForm(input url.Values) Form {
+	f := Form{Fields: map[string]string{}, Customer: input.Get("customer"),
+		SaveCustomer: input.Get("save_customer") != ""}
+	for _, field := range Fields {
+		f.Fields[field.Name] = field.Normalized(input.Get(field.Name))
+	}
+	count := 0
+	for _, field := range ItemFields {
+		count = max(count, len(input[itemPrefix+field.Name]))
+	}
+	for n := range min(count, maxItems+1) { // one line too many is reported as a fault
+		item := map[string]string{}
+		for _, field := range ItemFields {
+			if values := input[itemPrefix+field.Name]; n < len(values) {
+				item[field.Name] = field.Normalized(values[n])
+			}
+		}
+		if slices.Contains(input[saveItem], strconv.Itoa(n)) {
+			item[saveItem] = "1"
+		}
+		f.Items = append(f.Items, item)
+	}
+	return f
+}
+
+// Normalized returns the input of a field. Browsers send CR LF for each line break.
+func (spec FieldSpec) Normalized(value string) string {
+	if spec.Kind == multilineField {
+		return strings.ReplaceAll(value, "\r\n", "\n")
+	}
+	return value
+}
+
+// withoutEmptyLines returns the form without empty lines at the end. It keeps the first line.
+func (f Form) withoutEmptyLines() Form {
+	for len(f.Items) > 1 && emptyLine(f.Items[len(f.Items)-1]) {
+		f.Items = f.Items[:len(f.Items)-1]
+	}
+	return f
+}
+
+// emptyLine reports whether nothing was typed into a line. A new line has the tax of the one before.
+func emptyLine(item map[string]string) bool {
+	for name, value := range item {
+		if strings.TrimSpace(value) != "" && name != "vat_category" && name != "vat_rate" && name != saveItem {
+			return false
+		}
+	}
+	return true
+}
+
+// draftFormOf returns the form of a draft, with texts as the API takes them. Decimals keep their digits.
+func draftFormOf(d *api.Draft) (Form, error) {
+	text, err := json.Marshal(d)
+	if err != nil {
+		return Form{}, fmt.Errorf("draft: %w", err)
+	}
+	body, err := strictjson.Parse(text)
+	if err != nil {
+		return Form{}, err
+	}
+	f := Form{Fields: map[string]string{}}
+	for name, value := range body.Members() {
+		if string(name) != "items" {
+			f.Fields[string(name)] = InputOf(value)
+			continue
+		}
+		for element := range value.Elements() {
+			item := map[string]string{}
+			for name, value := range element.Members() {
+				item[string(name)] = InputOf(value)
+			}
+			f.Items = append(f.Items, item)
+		}
+	}
+	return f, nil
+}
+
+// InputOf returns the input that stands for a value.
+func InputOf(value strictjson.Value) string {
+	if value.Kind() == '0' {
+		return string(value.Raw())
+	}
+	return value.Text()
+}
+
+// json returns the equivalent API request. The form has texts as the API takes them.
+func (f Form) json() []byte {
+	var out JSONObject
+	AppendFields(&out, Fields, f.Fields)
+	items := make([][]byte, len(f.Items))
+	for n, item := range f.Items {
+		var line JSONObject
+		AppendFields(&line, ItemFields, item)
+		items[n] = line.Encoded()
+	}
+	out.addRaw("items", jsonArray(items))
+	return out.Encoded()
+}
+
+// AppendFields adds what was typed in some fields to an object, in the form that the decoder of the API reads.
+func AppendFields(out *JSONObject, fields []FieldSpec, input map[string]string) {
+	for _, field := range fields {
+		if field.Kind == NumberField {
+			out.addNumber(field.Name, input[field.Name])
+		} else {
+			out.addText(field.Name, input[field.Name])
+		}
+	}
+}
+
+// drafts is the API's decoder of drafts.
+var drafts = strictjson.For[api.Draft]() //nolint:gochecknoglobals // a plan of a type, read only
+
+// draft validates the form like an API request and returns all faults.
+func (f Form) draft() (api.Draft, api.Faults, error) {
+	body, err := strictjson.Parse(f.withoutEmptyLines().json())
+	if err != nil {
+		return api.Draft{}, nil, problem.For(api.CodeMalformedRequest).Because(err)
+	}
+	draft, faults := drafts.Decode(body)
+	return draft, faults.With(invoice.Faults(&draft)), nil
+}
+
+// restoreLineBreaks restores the stored form of texts that differ only in line breaks, because a form does not
+// distinguish LF from CR LF.
+func restoreLineBreaks(draft, before *api.Draft) {
+	known := map[string]*string{}
+	know := func(text *string) {
+		if text != nil {
+			known[strings.ReplaceAll(*text, "\r\n", "\n")] = text
+		}
+	}
+	know(before.Note)
+	for n := range before.Items {
+		know(before.Items[n].Description)
+	}
+	if draft.Note != nil && known[*draft.Note] != nil {
+		draft.Note = known[*draft.Note]
+	}
+	for n := range draft.Items {
+		if text := draft.Items[n].Description; text != nil && known[*text] != nil {
+			draft.Items[n].Description = known[*text]
+		}
+	}
+}
+
+// The actions of buttons that do not save the form. Those that concern a line are followed by a colon and its number.
+const (
+	doAdd    = "add"
+	doRemove = "remove"
+	doUp     = "up"
+	doDown   = "down"
+	doTotal  = "total"
+	// doKeep shows the form again.
+	doKeep = "keep"
+)
+
+// filledIn has the field that gets the focus after [request.press] has filled the form in.
+var filledIn = map[string]string{doTotal: "total_amount", doFill: "recipient_network_id"} //nolint:gochecknoglobals // a constant table
+
+// focus is the control that gets the focus: a field, or a button of a line.
+type focus struct {
+	// Path is the field's JSON path.
+	Path string
+	// Do and Line identify the button.
+	Do   string
+	Line int
+}
+
+// apply executes the action of a button. known is false for any other button, which saves the form.
+func (f *Form) apply(button string) (at focus, known bool) {
+	do, number, _ := strings.Cut(button, ":")
+	line, err := strconv.Atoi(number)
+	inside := err == nil && 0 <= line && line < len(f.Items)
+	switch {
+	case do == doAdd:
+		if len(f.Items) < maxItems {
+			f.Items = append(f.Items, f.nextItem())
+		}
+		return focus{Path: "items[" + strconv.Itoa(len(f.Items)-1) + "].name"}, true
+	case do == doKeep:
+		return focus{}, true
+	case filledIn[do] != "":
+		return focus{Path: filledIn[do]}, true
+	case do == doItem && inside: // which [request.press] has filled in
+		return focus{Path: "items[" + strconv.Itoa(line) + "].quantity"}, true
+	case do == doRemove && inside:
+		f.Items = slices.Delete(f.Items, line, line+1)
+		return focus{Do: doRemove, Line: min(line, len(f.Items)-1)}, true
+	case do == doUp && inside && line > 0:
+		f.Items[line-1], f.Items[line] = f.Items[line], f.Items[line-1]
+		return f.moved(doUp, line-1), true
+	case do == doDown && inside && line < len(f.Items)-1:
+		f.Items[line+1], f.Items[line] = f.Items[line], f.Items[line+1]
+		return f.moved(doDown, line+1), true
+	}
+	return focus{}, do == doRemove || do == doUp || do == doDown || do == doItem
+}
+
+// nextItem returns a new line, with the tax of the last one.
+func (f *Form) nextItem() map[string]string {
+	item := map[string]string{}
+	if n := len(f.Items); n > 0 {
+		item["vat_category"], item["vat_rate"] = f.Items[n-1]["vat_category"], f.Items[n-1]["vat_rate"]
+	}
+	return item
+}
+
+// moved returns the focus after a line was moved: the same button, or the opposite one at the first or last line.
+func (f *Form) moved(do string, line int) focus {
+	switch {
+	case line == 0:
+		do = doDown
+	case line == len(f.Items)-1:
+		do = doUp
+	}
+	return focus{Do: do, Line: line}
+}
+
+// prepareCopy turns the form of an invoice, with texts as the API takes them, into that of a new one: without a number,
+// issued today, and with the same payment period.
+func (f *Form) prepareCopy(today time.Time) {
+	issued, errIssued := time.Parse(time.DateOnly, f.Fields["issue_date"])
+	due, errDue := time.Parse(time.DateOnly, f.Fields["due_date"])
+	f.Fields["invoice_number"], f.Fields["issue_time"], f.Fields["due_date"] = "", "", ""
+	f.Fields["issue_date"] = today.Format(time.DateOnly)
+	if errIssued == nil && errDue == nil && !due.Before(issued) {
+		if moved := today.Add(due.Sub(issued)); moved.Year() <= 9999 {
+			f.Fields["due_date"] = moved.Format(time.DateOnly)
+		}
+	}
+}
+
+// SpecNamed returns the description of the field with a name, which is zero if there is none.
+func SpecNamed(specs []FieldSpec, name string) FieldSpec {
+	if n := slices.IndexFunc(specs, func(spec FieldSpec) bool { return spec.Name == name }); n >= 0 {
+		return specs[n]
+	}
+	return FieldSpec{}
+}
+
+// Unmarshal returns the fields of an entry in their stored form.
+func Unmarshal[F invoices.BookFields](text []byte) (fields F, err error) {
+	if err := json.Unmarshal(text, &fields); err != nil {
+		return fields, fmt.Errorf("stored book entry: %w", err)
+	}
+	return fields, nil
+}

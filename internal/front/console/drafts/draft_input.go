@@ -1,0 +1,157 @@
+package drafts
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+
+	"quittance/client/api"
+	"quittance/internal/front/console"
+	"quittance/internal/front/page"
+)
+
+// readNumber returns a typed number in the form of the API, or a fault.
+func readNumber(c console.Catalogue, typed string, kind console.NumberKind,
+	currency string) (string, *api.Fault, error) {
+	number, broken := console.EnglishNumerals.Read(typed, kind, currency)
+	if broken == "" {
+		return number, nil, nil
+	}
+	text, err := c.Text("typed." + string(broken))
+	return "", &api.Fault{Rule: console.TypedRule + string(broken), Message: text}, err
+}
+
+// readCode returns the code that a typed text stands for, or a fault that lists the choices.
+func readCode(w *console.Words, list, typed string) (string, *api.Fault, error) {
+	names := w.Codes[list]
+	code, choices := names.Resolve(typed)
+	if choices == nil {
+		return code, nil, nil
+	}
+	shown := make([]string, len(choices))
+	for n, choice := range choices {
+		shown[n] = choice.Name + " (" + choice.Code + ")"
+	}
+	text, err := w.Messages.Text("typed.choices", strings.Join(shown, w.Messages.Comma()))
+	return code, &api.Fault{Rule: console.TypedRule + "choices", Message: text}, err
+}
+
+// codesOf returns the code list of a field in a form, or "". Some fields have codes only for buyers in the United Arab
+// Emirates.
+func (spec FieldSpec) codesOf(country string) string {
+	if spec.emirates && country != "AE" && country != "" {
+		return ""
+	}
+	return spec.codes
+}
+
+// readInput returns the form with texts as the API takes them, and the faults of those that nobody can read, by path.
+func readInput(w *console.Words, f Form) (values Form, faults api.Faults, err error) {
+	faults = api.Faults{}
+	currency, _ := w.Codes["currencies"].Resolve(f.Fields["currency"])
+	country, _ := w.Codes["countries"].Resolve(f.Fields["buyer_country"])
+	values.Fields, err = ReadFields(w, Fields, "", f.Fields, currency, country, faults)
+	for n, item := range f.Items {
+		line, failed := ReadFields(w, ItemFields, "items["+strconv.Itoa(n)+"].", item, currency, country, faults)
+		values.Items, err = append(values.Items, line), errors.Join(err, failed)
+	}
+	return values, faults, err
+}
+
+// ReadFields returns the texts of some fields as the API takes them, and adds the faults of those that nobody can read
+// at their paths, which begin with prefix.
+func ReadFields(w *console.Words, specs []FieldSpec, prefix string, input map[string]string, currency,
+	country string, faults api.Faults) (map[string]string, error) {
+	out := make(map[string]string, len(specs))
+	var failed []error
+	for _, spec := range specs {
+		value, fault, err := readField(w, spec, input[spec.Name], currency, country)
+		failed = append(failed, err)
+		if fault != nil {
+			faults.Add(prefix+spec.Name, fault.Rule, fault.Message)
+		}
+		out[spec.Name] = value
+	}
+	return out, errors.Join(failed...)
+}
+
+// readField returns a typed text as the API takes it, or a fault.
+func readField(w *console.Words, spec FieldSpec, typed, currency, country string) (string, *api.Fault, error) {
+	switch {
+	case spec.Kind == NumberField:
+		return readNumber(w.Messages, typed, spec.counts, currency)
+	case spec.Kind == dateField:
+		return w.Messages.ReadDate(typed)
+	case spec.Kind == timeField:
+		return console.ReadTime(typed), nil, nil
+	case spec.codesOf(country) != "":
+		return readCode(w, spec.codes, typed)
+	}
+	return typed, nil, nil
+}
+
+// showInput returns the form with texts as people read them, which readInput turns into the same values again.
+func showInput(w *console.Words, values Form) Form {
+	country := values.Fields["buyer_country"]
+	out := Form{Fields: ShowFields(w, Fields, values.Fields, country)}
+	for _, item := range values.Items {
+		out.Items = append(out.Items, ShowFields(w, ItemFields, item, country))
+	}
+	return out
+}
+
+// ShowFields returns the texts of some fields as people read them.
+func ShowFields(w *console.Words, specs []FieldSpec, input map[string]string, country string) map[string]string {
+	out := make(map[string]string, len(specs))
+	for _, spec := range specs {
+		value := input[spec.Name]
+		switch list := spec.codesOf(country); {
+		case value == "":
+		case spec.Kind == NumberField:
+			value = page.Grouped(value)
+		case list != "":
+			value = w.Codes[list].Show(value)
+		}
+		out[spec.Name] = value
+	}
+	return out
+}
+
+// say returns faults with messages for people. list is the name of the field's code list, or "". The message of the
+// API, which is in English, serves where the language has none for the official rule or for the API's own.
+func say(c console.Catalogue, list string, faults []api.Fault) []api.Fault {
+	out := make([]api.Fault, len(faults))
+	for n, fault := range faults {
+		text, known := c.Lookup("official." + fault.RuleID)
+		if !known {
+			text, known = c.Lookup("fault." + fault.Rule)
+		}
+		if list != "" && chooses[fault.Rule] {
+			text, known = c.Lookup("choose." + list)
+		}
+		switch {
+		case strings.HasPrefix(fault.Rule, console.TypedRule):
+		case known:
+			fault.Message = text
+		default:
+			fault.Message = sentence(fault.Message)
+		}
+		out[n] = fault
+	}
+	return out
+}
+
+// chooses has the rules that a field with a code list breaks when its text is on no list.
+var chooses = map[string]bool{ //nolint:gochecknoglobals // a constant table
+	"pattern": true, "currency": true, "country_unknown": true, "emirate_unknown": true, "unit_unknown": true,
+	"payment_means_unknown": true, "tax_category_unknown": true, "endpoint_scheme_unknown": true, "currency_unknown": true,
+	"legal_registration_type_unknown": true, "tax_exemption_unknown": true,
+}
+
+// sentence returns a message of the API, which goes on after the name of a field, as a sentence of its own.
+func sentence(message string) string {
+	if message == "" {
+		return ""
+	}
+	return strings.ToUpper(message[:1]) + message[1:]
+}

@@ -1,0 +1,49 @@
+package drafts
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"quittance/internal/front/console"
+)
+
+// controls returns the named fields of a form, in this order.
+func controls(fields map[string]*FormField, names ...string) ([]*FormField, error) {
+	out := make([]*FormField, len(names))
+	for n, name := range names {
+		field, known := fields[name]
+		if !known {
+			return nil, fmt.Errorf("console: no field %q", name)
+		}
+		out[n] = field
+	}
+	return out, nil
+}
+
+// keyLabel returns the label of a form's field by its key.
+func keyLabel(c console.Catalogue, key string) string { return c.TextOr("field."+key, key) }
+
+// moveButton is a button that moves or removes a line of a draft.
+type moveButton struct {
+	// Value is what the button sends, and Icon is its only visible content.
+	Value, Icon string
+	// Label is its accessible name.
+	Label           string
+	Disabled, Focus bool
+}
+
+// moveButtons returns the buttons of a line.
+func moveButtons(c console.Catalogue, l formLine) ([]moveButton, error) {
+	number := strconv.Itoa(l.Number)
+	up, errUp := c.Text("draft.up", number)
+	down, errDown := c.Text("draft.down", number)
+	remove, errRemove := c.Text("draft.remove", number)
+	buttons := []moveButton{{Icon: doUp, Label: up, Disabled: l.First}, {Icon: doDown, Label: down, Disabled: l.Last},
+		{Icon: doRemove, Label: remove}}
+	for n := range buttons {
+		b := &buttons[n]
+		b.Value, b.Focus = b.Icon+":"+strconv.Itoa(l.Index()), l.Focus == b.Icon
+	}
+	return buttons, errors.Join(errUp, errDown, errRemove)
+}
