@@ -66,7 +66,8 @@ func WantTable(t *testing.T, heading string, routes []Route, keys, update bool) 
 		return
 	}
 	if !update {
-		t.Errorf("%s is out of date: run go test ./internal/front/server ./internal/front/console/site -run TestAccessTable -update", file)
+		t.Errorf("%s is out of date: "+
+			"run go test ./internal/front/server ./internal/front/console/site -run TestAccessTable -update", file)
 		return
 	}
 	text = []byte(before + "\n## " + heading + "\n" + about + table)

@@ -14,7 +14,7 @@ type Route struct {
 	Serve        func(req *Request) error
 	// Needs is the permission that a caller needs. [access.Public] routes require no login.
 	Needs access.Permission
-	// ChangesPassword routes are open also to a session whose user has to change the password first, and enrols routes to
+	// ChangesPassword routes are open also to a session whose user has to change the password first, and Enrols routes to
 	// one whose user has to set up a second factor first.
 	ChangesPassword, Enrols bool
 	// TakesFile routes take a form with a file.
@@ -23,7 +23,7 @@ type Route struct {
 	Large bool
 }
 
-// Subject is a group of pages: their routes, and the functions of their templates in a language.
+// Subject is a group of pages: their routes, their templates, and the functions that these call in a language.
 type Subject struct {
 	Routes []Route
 	// Templates are in the files templates/*.html. Those in parts*.html are part of every page. Nil means none.
