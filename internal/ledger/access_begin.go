@@ -33,11 +33,8 @@ func sealAccess(ctx context.Context, db *base.DB, alone bool) error {
 	if sealed, err := db.RemembersEvidence(ctx); err != nil || !sealed || db.Sealer().Access.Load() {
 		return err
 	}
-	for _, application := range base.OlderApplicationNames() {
-		if alone {
-			break
-		}
-		older, err := db.SQL().ServedBy(ctx, application)
+	if !alone {
+		older, err := db.SQL().ServedBy(ctx, base.OlderApplicationName)
 		if err != nil {
 			return err
 		}

@@ -2,12 +2,14 @@ package ledger_test
 
 import (
 	"errors"
+	"path/filepath"
 	"testing"
 
 	"quittance/internal/ledger/base"
 	"quittance/test/kit"
 	"quittance/test/ledgertest"
 	"quittance/test/ledgertest/fixture"
+	"quittance/test/pgtest"
 )
 
 // TestUpgradeOfAddresses checks who counts as proved after the migration: who is linked, and who has completed a reset
@@ -20,13 +22,13 @@ func TestUpgradeOfAddresses(t *testing.T) {
 			ctx := t.Context()
 			s := &ledgertest.Store{Clock: ledgertest.NewClock()}
 			s.Address = emptyDatabase(t, engine, s)
-			migrate := func(last string) {
+			migrate := func(last int64) {
 				t.Helper()
 				db, err := base.OpenUnmigrated(ctx, s.Address, s.Options)
 				kit.Must(t, err)
-				kit.Must(t, errors.Join(fixture.MigrateTo(ctx, db, schemaUpTo(t, last)), db.Close()))
+				kit.Must(t, errors.Join(fixture.MigrateTo(ctx, db, migrationsOf(t, last)), db.Close()))
 			}
-			migrate("0057")
+			migrate(57)
 			raw := fixture.OpenRaw(t, s)
 			id := func(n byte) []byte {
 				return append([]byte{1, 0x9c, 0xab, 4, 5, 6, 0x7f, 8, 0x99, 10, 11, 12, 13, 14, 15}, n)
@@ -52,7 +54,7 @@ func TestUpgradeOfAddresses(t *testing.T) {
 					`insert into audit (chain, ordinal, id, at, actor_kind, actor, means, source, request_id, act, account_id, subject_type, subject, reason, details, previous, digest)
 					values ($1, $2, $3, 0, 'user', '', '', '', '', $4, $1, 'user', $5, '', '{}', $1, $1)`, id(1), n, id(n), act, base.ID(id(n)).String())
 			}
-			migrate("0061")
+			migrate(61)
 			db := &fixture.Fixture{Raw: raw}
 			for email, proved := range map[string]int64{"linked": 1, "reset": 1, "unknown": 0, "disabled": 0} {
 				if got := db.Number(t,
@@ -69,4 +71,14 @@ func TestUpgradeOfAddresses(t *testing.T) {
 			}
 		})
 	}
+}
+
+// emptyDatabase returns the address of an empty database.
+func emptyDatabase(t *testing.T, engine string, s *ledgertest.Store) string {
+	t.Helper()
+	if engine == ledgertest.Postgres {
+		return pgtest.URL(t)
+	}
+	s.Path = filepath.Join(t.TempDir(), "before.db")
+	return "sqlite:" + s.Path
 }

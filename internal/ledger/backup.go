@@ -58,6 +58,13 @@ func CopyOut(ctx context.Context, db *base.DB, open func(stream string) (io.Writ
 	if err != nil {
 		return Copied{}, nil, err
 	}
+	version, err := db.SchemaVersion(ctx)
+	if err != nil {
+		return Copied{}, nil, err
+	}
+	if err := refuseOldRelease(ctx, db, version); err != nil {
+		return Copied{}, nil, err // this program could not restore it
+	}
 	if copied, err = db.SQL().CopyOut(ctx, open); err != nil {
 		return Copied{}, nil, err
 	}
@@ -126,6 +133,10 @@ func Restore(ctx context.Context, address string, options base.Options, copied C
 		return 0,
 			fmt.Errorf(
 				"restore: the backup has version %d of the schema, and this program knows it up to %d: use the release that made the backup, or a later one", copied.SchemaVersion, newest)
+	}
+	if copied.SchemaVersion < schema.Baseline {
+		return 0, fmt.Errorf("restore: %w: it has version %d; restore it with that release, and upgrade it with 0.3.0",
+			ErrOldRelease, copied.SchemaVersion)
 	}
 	options.Restoring = true
 	err = sqldb.Restore(ctx, address, options.Direct, schema.Files(), copied, read, func(address string) (err error) {

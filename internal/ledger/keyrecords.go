@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,25 +31,15 @@ func openKeys(ctx context.Context, db *base.DB) error {
 	if err := db.UseKeys(ctx, keys); err != nil {
 		return err
 	}
-	if err := db.RecordKey(ctx, keys); err != nil {
-		return err
-	}
-	return BindSecrets(ctx, db)
+	return db.RecordKey(ctx, keys)
 }
 
-// adoptKeys records the keys of a database without records: the primary key, and in a database with sealed values every
-// key that sealed one.
+// adoptKeys records the primary key of a database without records. If it has sealed values, somebody has removed the
+// records.
 func adoptKeys(ctx context.Context, db *base.DB, keys *secret.Keyring) error {
 	used, err := KeysInUse(ctx, db)
 	if err != nil {
 		return err
-	}
-	ids, form := map[uint32]bool{keys.PrimaryID(): true}, byte(base.FormBound)
-	for id := range used {
-		if !keys.Holds(id) {
-			return &base.KeyError{ID: id, File: keys.File(), Problem: base.KeyMissing}
-		}
-		ids[id], form = true, base.FormRow
 	}
 	return db.Write(ctx, "record keys", func(ctx context.Context, t *base.Tx) error {
 		first, err := t.Exec(ctx, `insert into settings (key, value) values ($1, $2) on conflict (key) do nothing`,
@@ -64,23 +53,13 @@ func adoptKeys(ctx context.Context, db *base.DB, keys *secret.Keyring) error {
 			return err
 		case len(records) > 0:
 			return nil // another process has recorded them meanwhile
-		case first == 0:
+		case first == 0, len(used) > 0:
 			return base.ErrNoRecords
 		}
 		if known, err := knewKeys(ctx, t); err != nil || known {
 			return cmp.Or(err, base.ErrNoRecords)
 		}
-		if form == base.FormRow {
-			if err := refuseBound(ctx, t, keys); err != nil {
-				return err
-			}
-		}
-		for _, id := range slices.Sorted(maps.Keys(ids)) {
-			if err := t.InsertKeyRecord(ctx, keys, id, form); err != nil {
-				return err
-			}
-		}
-		return nil
+		return t.InsertKeyRecord(ctx, keys, keys.PrimaryID(), base.FormBound)
 	})
 }
 

@@ -11,10 +11,14 @@ import (
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/invoices"
 	"quittance/internal/ledger/schema"
+	"quittance/internal/platform/problem"
 )
 
 // ErrOlderSchema says that a database has the schema of an earlier release, which the caller may not update.
 var ErrOlderSchema = errors.New("this database has the schema of an earlier release")
+
+// ErrOldRelease says that a database has the schema of a release that this program cannot take it over from.
+var ErrOldRelease = problem.Setting("this database was last served by a release before 0.3.0")
 
 // prepare brings the schema up to date as far as the options allow, and takes the keys into use. Nothing is changed
 // before everything is checked that can refuse the database.
@@ -56,6 +60,9 @@ func admit(ctx context.Context, db *base.DB, options base.Options) (version int6
 		if err := db.CheckRelease(ctx); err != nil {
 			return 0, err
 		}
+		if err := refuseOldRelease(ctx, db, version); err != nil {
+			return 0, err
+		}
 		latest, err := schema.Newest("")
 		if err != nil {
 			return 0, err
@@ -74,6 +81,19 @@ func admit(ctx context.Context, db *base.DB, options base.Options) (version int6
 		return version, options.Admit(ctx, db)
 	}
 	return version, nil
+}
+
+// refuseOldRelease returns [ErrOldRelease] for a database with the schema of a release before the baseline. A process
+// that ended while it made the baseline leaves a lower version too, but not the last table of it, which all releases
+// have: that database is finished.
+func refuseOldRelease(ctx context.Context, db *base.DB, version int64) error {
+	if version >= schema.Baseline {
+		return nil
+	}
+	if old, err := db.SQL().HasTable(ctx, "attempts"); err != nil || !old {
+		return err
+	}
+	return fmt.Errorf("%w: it has version %d; upgrade it with release 0.3.0 first", ErrOldRelease, version)
 }
 
 // refuseKeys returns a [*base.KeyError] for keys that are not those of a database whose schema may be older than this
@@ -184,9 +204,6 @@ func Migrate(ctx context.Context, db *base.DB) error {
 
 // complete fills columns that are derived from others, where an older release has written the rows.
 func complete(ctx context.Context, db *base.DB) error {
-	if _, err := invoices.SummarizeMissing(ctx, db); err != nil {
-		return err
-	}
-	_, err := invoices.CountMissing(ctx, db)
+	_, err := invoices.SummarizeMissing(ctx, db)
 	return err
 }

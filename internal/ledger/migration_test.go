@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path/filepath"
 	"regexp"
@@ -13,12 +14,15 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"quittance/internal/ledger"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/invoices"
 	"quittance/internal/ledger/schema"
 	"quittance/test/kit"
 	"quittance/test/ledgertest"
 	"quittance/test/ledgertest/fixture"
+
+	"golang.org/x/sync/errgroup"
 )
 
 var (
@@ -28,13 +32,9 @@ var (
 	alteration    = regexp.MustCompile(`^alter table (?:if exists )?(?:only )?(\w+) (.*)$`)
 	list          = regexp.MustCompile(`\([^()]*\)`)
 	addsColumn    = regexp.MustCompile(`^add column `)
-	dropsCheck    = regexp.MustCompile(`^drop constraint \w+_check$`)
-	rebuiltColumn = regexp.MustCompile(
-		`alter table (\w+) drop column (\w+);\s*alter table (\w+) rename column (\w+)_rebuilt to (\w+);`)
 	builtAnew     = regexp.MustCompile(`drop table (\w+);\s*create table (\w+) \(`)
 	temporary     = regexp.MustCompile(`create table (\w+)_before as select \* from (\w+);|drop table (\w+)_before;`)
 	droppedUnique = regexp.MustCompile(`drop constraint (\w+)_(\w+)_key$`)
-	rebuilt       = regexp.MustCompile(`(?s)drop table (\w+);\s*alter table (\w+)_rebuilt rename to (\w+);`)
 )
 
 // notAdditive names what in a migration the version before it could not live with: its statements would fail, or its
@@ -67,9 +67,6 @@ func notAdditive(text string) (faults []string) {
 			}
 			actions := list.ReplaceAllString(found[2], "()") // the values of a check are separated by commas too
 			for action := range strings.SplitSeq(actions, ", ") {
-				if dropsCheck.MatchString(action) {
-					continue // the version before writes no row that a check would have refused
-				}
 				if unique := droppedUnique.FindStringSubmatch(action); unique != nil && unique[1] == found[1] {
 					// nor one that a unique column would have, and an index that has this column refuses less
 					loosened[found[1]] = unique[2]
@@ -84,7 +81,7 @@ func notAdditive(text string) (faults []string) {
 	return faults
 }
 
-// TestAdditiveMigrations: from the third on, a migration only adds, so that the version before it keeps running on the
+// TestAdditiveMigrations: after the baseline, a migration only adds, so that the version before it keeps running on the
 // schema after it. One that refuses earlier releases, by the setting least_migration, may take away what only those
 // use; TestReleasedStatements has the statements of the others. On SQLite, whose file has one server, a table or a
 // column may be built anew under its old name. The words of an operation on a table that is not new in the same file
@@ -94,8 +91,8 @@ func TestAdditiveMigrations(t *testing.T) {
 	kit.Must(t, err)
 	looked := 0
 	for _, file := range files {
-		if name := filepath.Base(file); name < "0003" {
-			continue // they were released together, with nothing before them
+		if numberOf(t, file) <= schema.Baseline {
+			continue
 		}
 		read, err := fs.ReadFile(schema.Files(), file)
 		kit.Must(t, err)
@@ -104,18 +101,9 @@ func TestAdditiveMigrations(t *testing.T) {
 		if strings.Contains(text, "'least_migration'") {
 			continue
 		}
-		if found := rebuilt.FindStringSubmatch(text); found != nil && strings.HasSuffix(file, "_sqlite.sql") &&
-			found[1] == found[2] && found[2] == found[3] {
-			// a table of the same name and, by the tests that use it, the same columns
-			text = strings.Replace(text, found[0], "", 1)
-		}
-		if found := rebuiltColumn.FindStringSubmatch(text); found != nil && strings.HasSuffix(file, "_sqlite.sql") &&
-			found[1] == found[3] && found[2] == found[4] && found[4] == found[5] {
-			text = strings.Replace(text, found[0], "", 1)
-		}
 		if found := builtAnew.FindStringSubmatch(text); found != nil && strings.HasSuffix(file, "_sqlite.sql") &&
 			found[1] == found[2] {
-			// the same, for a table that others refer to
+			// a table of the same name and, by the tests that use it, the same columns
 			text = temporary.ReplaceAllString(strings.Replace(text, "drop table "+found[1]+";", "", 1), "")
 		}
 		for _, fault := range notAdditive(text) {
@@ -145,8 +133,7 @@ func TestAdditiveMigrations(t *testing.T) {
 		"-- drop table is a word of a comment\nalter table invoices add column a text;",
 		"alter table invoices add column a bigint not null default 0;",
 		"create table t (a bigint not null, check (a > 0));\ncreate unique index i on t (a);",
-		"create index i on invoices (a);", "alter table invoices drop constraint invoices_a_check;",
-		"update invoices set a = 1;",
+		"create index i on invoices (a);", "update invoices set a = 1;",
 	} {
 		if faults := notAdditive(good); len(faults) > 0 {
 			t.Errorf("%s: %v", good, faults)
@@ -241,38 +228,61 @@ func TestMigrateBesideServing(t *testing.T) {
 	}
 }
 
-// TestAttemptsRebuilt: attempts that were made before their table was built anew are all there afterwards.
-func TestAttemptsRebuilt(t *testing.T) {
-	fixture.ForEachEngine(t, func(t *testing.T, f *fixture.Fixture) {
-		if !f.SingleServer() {
-			return // another migration of SQLite alone
-		}
-		f.Tell(t, 3)
-		before := f.Rows(t, "select * from attempts order by tenant_id, delivery_id, ordinal")
-		if len(before) == 0 {
-			t.Fatal("there are no attempts")
-		}
-		_, err := f.Raw.ExecContext(t.Context(), `create table before_it as select * from attempts;
-			drop table attempts;
-			create table attempts (tenant_id bytea not null, delivery_id bytea not null, ordinal bigint not null, started_at bigint not null,
-				duration bigint not null, http_status bigint not null, error_class text not null, answer bytea not null, primary key (tenant_id, delivery_id, ordinal),
-				foreign key (tenant_id, delivery_id) references deliveries (tenant_id, id));
-			insert into attempts select * from before_it;
-			drop table before_it`)
-		kit.Must(t, err)
-		text, err := fs.ReadFile(schema.Files(), "0007_attempts_sqlite.sql")
-		kit.Must(t, err)
-		db, err := base.OpenUnmigrated(t.Context(), f.Address, f.Options)
-		kit.Must(t, err)
-		kit.Must(t, errors.Join(fixture.MigrateTo(t.Context(), db, fstest.MapFS{"90007_attempts.sql": {Data: text}}),
-			db.Close()))
-		if got := f.Number(t,
-			"select count(*) from sqlite_schema where name = 'attempts' and sql like '%without rowid%'"); got != 1 {
-			t.Errorf("the table was built anew %d times", got)
-		}
-		if after := f.Rows(t, "select * from attempts order by tenant_id, delivery_id, ordinal"); !slices.Equal(before,
-			after) {
-			t.Errorf("before %q\nafter  %q", before, after)
-		}
-	})
+// TestHalfMadeBaseline checks that a database whose first start ended between the files of the baseline is finished at
+// the next.
+func TestHalfMadeBaseline(t *testing.T) {
+	t.Parallel()
+	for _, engine := range ledgertest.Engines() {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			s := ledgertest.Unmigrated(t, engine)
+			kit.Must(t, errors.Join(fixture.MigrateTo(t.Context(), s.DB, migrationsOf(t, 47)), s.DB.Close()))
+			db, err := ledger.Open(t.Context(), s.Address, s.Options)
+			kit.Must(t, err)
+			newest, err := schema.Newest(engine)
+			kit.Must(t, err)
+			if version, err := db.SchemaVersion(t.Context()); err != nil || version != newest {
+				t.Errorf("version %d, %v", version, err)
+			}
+			kit.Must(t, db.Close())
+		})
+	}
+}
+
+// TestOpenTogether checks that processes which open a new database at the same time all open it.
+func TestOpenTogether(t *testing.T) {
+	t.Parallel()
+	for _, engine := range ledgertest.Engines() {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			for range 5 {
+				s := ledgertest.Unmigrated(t, engine)
+				kit.Must(t, s.DB.Close())
+				var all errgroup.Group
+				for range 4 {
+					all.Go(func() error {
+						db, err := ledger.Open(t.Context(), s.Address, s.Options)
+						if err != nil {
+							return err
+						}
+						return db.Close()
+					})
+				}
+				if err := all.Wait(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// TestOldBackup checks that a backup of a release before the baseline is refused before anything is written.
+func TestOldBackup(t *testing.T) {
+	for _, engine := range ledgertest.Engines() {
+		copied := ledger.Copied{Engine: engine, SchemaVersion: schema.Baseline - 1}
+		address := "sqlite:" + filepath.Join(t.TempDir(), "absent", "q.db")
+		_, err := ledger.Restore(t.Context(), address, base.Options{}, copied, "b",
+			func(string) (io.Reader, error) { return nil, errors.ErrUnsupported })
+		fixture.WantErr(t, err, ledger.ErrOldRelease)
+	}
 }

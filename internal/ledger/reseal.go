@@ -225,14 +225,10 @@ func Reseal(ctx context.Context, db *base.DB) (int, error) {
 	return total, errors.Join(append(errs, db.RecordAudit(ctx, act))...)
 }
 
-// resealRow reseals a value in the form that it has.
+// resealRow reseals a value.
 func resealRow(db *base.DB, r *sealedRow, at secret.Binding) error {
 	at.Bound = r.bound
 	plain, err := db.Sealer().Open(r.sealed, at)
-	if errors.Is(err, secret.ErrSealed) && r.bound != nil && !db.Sealer().Bound.Load() {
-		at.Bound = nil
-		plain, err = db.Sealer().Open(r.sealed, at)
-	}
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ var unscoped = map[string]string{
 	"invoices.ReadPollLag":            "numbers for the operator",
 	"lists.ReadUnknownAges":           "numbers for the operator",
 	"invoices.SummarizeMissing":       "makes the missing summaries after a migration",
-	"invoices.CountMissing":           "counts the invoices that a migration left uncounted",
+	"invoices.CountMissing":           "counts the invoices that recount has found wrong",
 	"invoices.DeleteExpiredResponses": "removes expired idempotency keys of all tenants",
 	"invoices.DeleteExpiredUploads":   "removes expired uploads of all tenants",
 	"invoices.Contradicted":           "a number for the operator",

@@ -21,8 +21,8 @@ package ledger
 //   - [Open], [base.OpenUnmigrated], [base.DB.Close], [base.DB.Ping], [base.DB.LockForServing], [base.DB.Backup]
 //   - [Restore], [CopyOut], [BackupIdentity], [RecordBackup], [LastBackup] (backup.go): a backup has the
 //     rows of all tenants
-//   - [Migrate], [invoices.SummarizeMissing], [invoices.CountMissing], [invoices.Recount] complete the rows of a
-//     database that an older version wrote
+//   - [Migrate], [invoices.SummarizeMissing] complete the rows of a database that an older version wrote;
+//     [invoices.Recount] and [invoices.CountMissing] count anew
 //   - [base.DB.Pools] counts connections, [base.DB.LimitedMails] mails
 //   - [base.DB.Subscribe] notifies workers of a kind of work, without saying whose; [base.DB.ClockMoved] notifies those
 //     of every kind
@@ -119,11 +119,11 @@ package ledger
 //
 //   - [base.DB.RegisterServer], [base.DB.UnregisterServer], [base.DB.Servers]
 //
-// Sealing keys (keys.go, keyrecords.go, reseal.go, bind.go): an installation has one set of keys for all tenants.
+// Sealing keys (keys.go, keyrecords.go, reseal.go): an installation has one set of keys for all tenants.
 //
 //   - [base.DB.CheckKeys], [base.DB.RefreshKeys], [base.DB.RecordKey], [base.DB.AddedKey], [base.DB.KeyRecorded],
 //     [KeysInUse], [RetireKey]
-//   - [Reseal], [BindSecrets]
+//   - [Reseal]
 //   - [SealAccess], [AcceptAccess], [proof.AccessSealed], [proof.AccessFaults] (access_begin.go): the rows that decide
 //     who may act, of all accounts
 //   - [base.DB.ChangedRows] counts rows without saying whose

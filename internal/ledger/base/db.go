@@ -92,15 +92,12 @@ type DB struct {
 	Restoring bool
 }
 
-// The names of the sessions of PostgreSQL. olderApplicationName is that of the versions that do not know bound secrets;
-// see [ledger.BindSecrets]. Every server keeps at least one session open, on which it listens.
+// The names of the sessions of PostgreSQL. OlderApplicationName is that of release 0.3.0, which does not seal who may
+// act; see [ledger.SealAccess]. Every server keeps at least one session open, on which it listens.
 const (
 	applicationName      = "quittance-3"
-	OlderApplicationName = "quittance"
+	OlderApplicationName = "quittance-2"
 )
-
-// OlderApplicationNames are those of the versions that do not seal who may act; see [ledger.SealAccess].
-func OlderApplicationNames() []string { return []string{OlderApplicationName, "quittance-2"} }
 
 // OpenUnmigrated opens a database like [ledger.Open], but neither migrates its schema nor checks its keys.
 func OpenUnmigrated(ctx context.Context, address string, options Options) (*DB, error) {

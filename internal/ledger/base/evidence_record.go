@@ -95,12 +95,8 @@ func (t *Tx) RecordEvidence(ctx context.Context) error {
 	return err
 }
 
-// RememberEvidence notes in the records of the keys that the evidence of the database is sealed, if all secrets are
-// bound.
+// RememberEvidence notes in the records of the keys that the evidence of the database is sealed.
 func (db *DB) RememberEvidence(ctx context.Context) error {
-	if !db.keys.Bound.Load() {
-		return nil // the next start does it
-	}
 	switch known, err := db.RemembersEvidence(ctx); {
 	case err != nil || known:
 		return err

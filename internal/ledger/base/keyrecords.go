@@ -14,12 +14,12 @@ import (
 	"quittance/internal/platform/secret"
 )
 
-// The forms of sealed credentials and signing secrets: bound to their row only, as versions before 0015_sealing_keys
-// did, or also to their destination. formEvidence is formBound in a database whose evidence is sealed, and formAccess
-// is formEvidence in one where the rows that decide who may act are. Somebody can remove the record of the sealed
-// evidence from the database, but not change the form without also removing the records of the keys.
+// The forms of a database that the records of its keys note. In each, credentials and signing secrets are bound to
+// their destinations; in one before, 1, of which an old copy of the records may still be somewhere, they were not. The
+// evidence is sealed too from formEvidence on, and the rows that decide who may act from FormAccess on. Somebody can
+// remove the record of the sealed evidence from the database, but not change the form without also removing the records
+// of the keys.
 const (
-	FormRow      = 1
 	FormBound    = 2
 	formEvidence = 3
 	FormAccess   = 4
@@ -77,6 +77,7 @@ const (
 	KeyMissing = "is missing or disabled there, and values in the database are sealed under it"
 	keyOther   = "is another key under the same number"
 	keyRetired = "is the primary one there, and was retired"
+	keyOld     = "has the record of a release before 0.3.0: let release 0.3.0 serve the database first"
 )
 
 // Fit returns ring without retired keys, and the newest form that a record has. It returns a [*KeyError] if ring lacks
@@ -98,6 +99,9 @@ func (r KeyRecords) Fit(ring *secret.Keyring) (fitting *secret.Keyring, form byt
 			text, err := ring.Open(record.check, checkBinding(record.ID))
 			if err != nil || len(text) != 1 {
 				return nil, 0, &KeyError{record.ID, ring.File(), keyOther}
+			}
+			if text[0] < FormBound {
+				return nil, 0, &KeyError{record.ID, ring.File(), keyOld}
 			}
 			form = max(form, text[0])
 		}
@@ -150,19 +154,6 @@ func (t *Tx) lockedForm(ctx context.Context) (form byte, err error) {
 	}
 	_, form, err = records.Fit(keys)
 	return form, err
-}
-
-// bindsSecrets reports whether credentials and signing secrets are sealed in the bound form. If they are not, this does
-// not change until the end of the transaction.
-func (t *Tx) bindsSecrets(ctx context.Context) (bool, error) {
-	if t.DB.keys.Bound.Load() {
-		return true, nil
-	}
-	if form, err := t.lockedForm(ctx); err != nil || form < FormBound {
-		return false, err
-	}
-	t.DB.keys.Bound.Store(true)
-	return true, nil
 }
 
 // CheckKeys compares the keys in use with the records of the database. It returns a [*KeyError] if one is missing or

@@ -1,7 +1,6 @@
 package base
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -19,9 +18,6 @@ var ErrNoKeys = errors.New("store opened without keys")
 // unknown key.
 type Sealer struct {
 	reload func() (*secret.Keyring, error)
-	// Bound is set when every credential and signing secret of the database is bound to its destination: from then on
-	// one that is not bound does not open. It is never reset.
-	Bound atomic.Bool
 	// Access is set when the rows that decide who may act are sealed: from then on one without a right seal does not act.
 	// It is never reset.
 	Access atomic.Bool
@@ -43,9 +39,6 @@ func (s *Sealer) use(keys *secret.Keyring, records KeyRecords) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.keys, s.records = fitting, records
-	if form >= FormBound {
-		s.Bound.Store(true)
-	}
 	if form >= FormAccess {
 		s.Access.Store(true)
 	}
@@ -146,15 +139,11 @@ var ErrChangedRow = problem.Local("changed_row", http.StatusConflict, "the row w
 // right seal.
 func (db *DB) ChangedRows() int64 { return db.keys.Changed.Load() }
 
-// OpenBound opens a secret that [Tx.SealBound] sealed. It returns [ErrChangedRow] if it was sealed for another binding
-// or other values of bound.
+// OpenBound opens a secret that [Sealer.SealBound] sealed. It returns [ErrChangedRow] if it was sealed for another
+// binding or other values of bound.
 func (s *Sealer) OpenBound(sealed []byte, at secret.Binding, bound []string) (secret.Text, error) {
 	at.Bound = bound
 	text, err := s.OpenText(sealed, at)
-	if errors.Is(err, secret.ErrSealed) && !s.Bound.Load() {
-		at.Bound = nil
-		text, err = s.OpenText(sealed, at)
-	}
 	if errors.Is(err, secret.ErrSealed) {
 		s.Changed.Add(1)
 		err = fmt.Errorf("%w: %w", ErrChangedRow, err)
@@ -162,15 +151,8 @@ func (s *Sealer) OpenBound(sealed []byte, at secret.Binding, bound []string) (se
 	return text, err
 }
 
-// SealBound seals a secret for a binding and for other values of its row; it opens only while these are unchanged. In a
-// database that the previous version may still serve, it seals in the form that this version can open.
-func (t *Tx) SealBound(ctx context.Context, plain secret.Text, at secret.Binding, bound []string) ([]byte, error) {
-	binds, err := t.bindsSecrets(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if binds {
-		at.Bound = bound
-	}
-	return t.DB.keys.SealText(plain, at)
+// SealBound seals a secret for a binding and for other values of its row; it opens only while these are unchanged.
+func (s *Sealer) SealBound(plain secret.Text, at secret.Binding, bound []string) ([]byte, error) {
+	at.Bound = bound
+	return s.SealText(plain, at)
 }

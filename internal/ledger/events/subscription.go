@@ -93,7 +93,7 @@ func CreateSubscription(ctx context.Context, t *base.Tenant, add NewSubscription
 		if err != nil {
 			return err
 		}
-		sealed, err := tx.SealBound(ctx, add.Secret, SubscriptionBinding(t.ID(), id), BoundURL(add.URL))
+		sealed, err := tx.DB.Sealer().SealBound(add.Secret, SubscriptionBinding(t.ID(), id), BoundURL(add.URL))
 		if err != nil {
 			return err
 		}

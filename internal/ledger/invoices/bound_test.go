@@ -1,8 +1,8 @@
 package invoices_test
 
 import (
+	"encoding/binary"
 	"errors"
-	"strconv"
 	"testing"
 
 	"quittance/client/api"
@@ -15,9 +15,6 @@ import (
 	"quittance/test/kit"
 	"quittance/test/ledgertest/fixture"
 )
-
-// boundSetting is the key of the setting that exists once the keys of a database are recorded. A test removes it.
-const boundSetting = `delete from settings where key = 'sealing_keys'`
 
 // changes are statements with which somebody who can write to the database could redirect a credential or use a
 // connection without approval.
@@ -152,108 +149,38 @@ func TestChangedDestinationEndsInBatches(t *testing.T) {
 	})
 }
 
-// unbind converts a database to the form of a version without bound secrets: every secret is sealed for its row only,
-// and no key is recorded.
-func unbind(t *testing.T, f *fixture.Fixture, c fixture.Company,
-	subscription base.ID) (credentialSealed, secretSealed []byte) {
-	t.Helper()
-	account, connection, tenant := c.Account.ID, c.Connection.ID, c.Tenant.ID()
-	var err error
-	credentialSealed, err = f.Options.Keys.Seal([]byte(fixture.Credential),
-		secret.Binding{Tenant: account[:], Table: "connections", Column: "credential", Row: connection[:]})
-	kit.Must(t, err)
-	secretSealed, err = f.Options.Keys.Seal([]byte(fixture.SigningSecret),
-		secret.Binding{Tenant: tenant[:], Table: "subscriptions", Column: "secret", Row: subscription[:]})
-	kit.Must(t, err)
-	f.Exec(t, `update connections set credential = $2 where id = $1`, connection, credentialSealed)
-	f.Exec(t, `update subscriptions set secret = $2 where id = $1`, subscription, secretSealed)
-	f.Disarm(t) // that version had no audit log
-	for _, later := range []string{"audit", "audit_heads", "sealed_settings", "sealed_sets", "sealing_keys"} {
-		_, err := f.Raw.ExecContext(t.Context(), `delete from `+later)
-		kit.Must(t, err)
-	}
-	f.Exec(t, boundSetting)
-	return credentialSealed, secretSealed
-}
-
-// TestUpgradeBindsSecrets checks that opening a database of the previous version reseals everything once. Secrets in
-// the old form do not open from then on, and the records that say so cannot be removed.
-func TestUpgradeBindsSecrets(t *testing.T) {
+// TestUnboundSecretsDoNotOpen checks that a secret that is sealed for its row alone, as before release 0.3.0, does not
+// open, and that nothing in the database makes it open: neither removing the records of the keys nor an old copy of
+// them.
+func TestUnboundSecretsDoNotOpen(t *testing.T) {
 	fixture.ForEachStore(t, func(t *testing.T, f *fixture.Fixture) {
 		ctx := t.Context()
-		s := f.Subscribe(t, api.EventSubmissionUpdated)
-		oldCredential, oldSecret := unbind(t, f, f.Company, s.ID)
-		db := f.Again(t)
-		c, err := invoices.FindConnection(ctx, db, f.Connection.ID)
+		account, id := f.Account.ID, f.Connection.ID
+		sealed, err := f.Options.Keys.Seal([]byte(fixture.Credential),
+			secret.Binding{Tenant: account[:], Table: "connections", Column: "credential", Row: id[:]})
 		kit.Must(t, err)
-		if text, err := invoices.Credential(db, c); err != nil || text.Reveal() != fixture.Credential {
-			t.Fatalf("after the upgrade: %v", err)
-		}
-		if n := f.Number(t, `select count(*) from connections where credential = $1`, oldCredential) + f.Number(t,
-			`select count(*) from subscriptions where secret = $1`, oldSecret); n != 0 {
-			t.Fatalf("%d secrets are not bound", n)
-		}
-		f.Exec(t, `update connections set credential = $2, base_url = 'http://127.0.0.1:9' where id = $1`, f.Connection.ID,
-			oldCredential)
-		for _, db := range []*base.DB{db, f.Again(t)} {
-			c, err = invoices.FindConnection(ctx, db, f.Connection.ID)
+		f.Exec(t, `update connections set credential = $2 where id = $1`, id, sealed)
+		for _, db := range []*base.DB{f.DB, f.Again(t)} {
+			c, err := invoices.FindConnection(ctx, db, id)
 			kit.Must(t, err)
 			_, err = invoices.Credential(db, c)
 			fixture.WantErr(t, err, base.ErrChangedRow)
 		}
-		// Without the records of the keys, the database would look as it did before the upgrade.
+		key := f.Options.Keys.PrimaryID()
+		old, err := f.Options.Keys.Seal([]byte{base.FormBound - 1}, secret.Binding{Table: "sealing_keys",
+			Column: "check_value", Row: binary.BigEndian.AppendUint32(nil, key)})
+		kit.Must(t, err)
+		f.Exec(t, `update sealing_keys set check_value = $2 where id = $1`, int64(key), old)
+		_, err = ledger.Open(ctx, f.Address, f.Options)
+		if fault, ok := errors.AsType[*base.KeyError](err); !ok || fault.ID != key {
+			t.Errorf("with the record of an earlier release: %v", err)
+		}
 		f.Exec(t, `delete from sealing_keys`)
-		if _, err := ledger.Open(ctx, f.Address, f.Options); err == nil {
-			t.Error("a database without its records of keys opens")
-		}
-		f.Exec(t, boundSetting)
-		if _, err := ledger.Open(ctx, f.Address, f.Options); err == nil {
-			t.Error("a database opens with bound secrets and without the records of its keys")
-		}
-	})
-}
-
-// TestUpgradeWaitsForOlderServers checks that while a server of the previous version runs, all secrets, including new
-// ones, stay in the form that it can open, and that the first process that opens the database later binds them.
-func TestUpgradeWaitsForOlderServers(t *testing.T) {
-	fixture.ForEachStore(t, func(t *testing.T, f *fixture.Fixture) {
-		ctx := t.Context()
-		first := f.Subscribe(t, api.EventSubmissionUpdated)
-		older := f.OlderServer(t)
-		oldCredential, oldSecret := unbind(t, f, f.Company, first.ID)
-		db := f.Again(t)
-		tenant, err := db.Tenant(ctx, f.Account.ID)
-		kit.Must(t, err)
-		second, err := events.CreateSubscription(ctx, tenant, events.NewSubscription{URL: fixture.HookURL,
-			Events: api.EventKinds[:], Secret: secret.New(fixture.SigningSecret)})
-		kit.Must(t, err)
-		var sealed []byte
-		kit.Must(t, f.Raw.QueryRowContext(ctx, `select secret from subscriptions where id = $1`, second.ID).Scan(&sealed))
-		key, id := tenant.ID(), second.ID
-		if _, err := f.Options.Keys.Open(sealed, secret.Binding{Tenant: key[:], Table: "subscriptions", Column: "secret",
-			Row: id[:]}); err != nil {
-			t.Errorf("the older server does not open a new secret: %v", err)
-		}
-		if n := f.Number(t, `select count(*) from connections where credential = $1`, oldCredential) + f.Number(t,
-			`select count(*) from subscriptions where secret = $1`, oldSecret); n != 2 {
-			t.Errorf("%d of 2 secrets are as the older server opens them", n)
-		}
-		older()
-		f.Again(t)
-		if n := f.Number(t, `select count(*) from subscriptions where secret = $1 or secret = $2`, oldSecret,
-			sealed); n != 0 {
-			t.Errorf("%d secrets are not bound after the older server has ended", n)
-		}
-		// The earlier process learns this when it seals the next value.
-		third, err := events.CreateSubscription(ctx, tenant, events.NewSubscription{URL: fixture.HookURL,
-			Events: api.EventKinds[:], Secret: secret.New(fixture.SigningSecret)})
-		kit.Must(t, err)
-		id = third.ID
-		kit.Must(t, f.Raw.QueryRowContext(ctx, `select secret from subscriptions where id = $1`, third.ID).Scan(&sealed))
-		if _, err := f.Options.Keys.Open(sealed, secret.Binding{Tenant: key[:], Table: "subscriptions", Column: "secret",
-			Row: id[:]}); err == nil {
-			t.Error("a secret was sealed in the old form after the upgrade")
-		}
+		_, err = ledger.Open(ctx, f.Address, f.Options)
+		fixture.WantErr(t, err, base.ErrNoRecords)
+		f.Exec(t, `delete from settings where key = 'sealing_keys'`)
+		_, err = ledger.Open(ctx, f.Address, f.Options)
+		fixture.WantErr(t, err, base.ErrNoRecords)
 	})
 }
 
@@ -284,15 +211,5 @@ func TestWrongKeysDoNotOpen(t *testing.T) {
 			}
 		}
 		refused()
-		// In an old database without records of its keys, the sealed values name them.
-		unbind(t, f, f.Company, f.Subscribe(t, api.EventSubmissionUpdated).ID)
-		refused()
-		if n := f.Number(t, `select count(*) from sealing_keys`); n != 0 {
-			t.Error("a wrong key was recorded")
-		}
-		f.Again(t)
-		if n := f.Number(t, `select count(*) from sealing_keys where id = `+strconv.FormatUint(uint64(right), 10)); n != 1 {
-			t.Errorf("%d records of the key", n)
-		}
 	})
 }

@@ -184,7 +184,7 @@ func AddConnection(ctx context.Context, db *base.DB, account base.ID, add NewCon
 		connection = Connection{Account: account, ID: id, Kind: add.Kind, Environment: add.Environment, BaseURL: add.BaseURL,
 			Format: add.Format, Options: add.Options, State: ConnectionPending, Fingerprint: secret.Fingerprint(add.Credential),
 			CreatedAt: t.Now(), UpdatedAt: t.Now()}
-		if connection.Sealed, err = t.SealBound(ctx, add.Credential, CredentialBinding(account, id),
+		if connection.Sealed, err = db.Sealer().SealBound(add.Credential, CredentialBinding(account, id),
 			connection.Bound()); err != nil {
 			return err
 		}
@@ -332,7 +332,7 @@ func changeConnection(ctx context.Context, db *base.DB, id base.ID, act string,
 		}
 		switch {
 		case broken == nil:
-			if c.Sealed, err = t.SealBound(ctx, credential, CredentialBinding(c.Account, c.ID), c.Bound()); err != nil {
+			if c.Sealed, err = db.Sealer().SealBound(credential, CredentialBinding(c.Account, c.ID), c.Bound()); err != nil {
 				return err
 			}
 		case c.State != ConnectionDisabled:

@@ -29,8 +29,8 @@ import (
 //     a transaction that changes counters in the company's row in any case. Readers find these few by an index.
 //   - The passing of time changes no counter. Unknown outcomes are counted by the minute of their submission, and
 //     readers sum up the minutes that are long ago.
-//   - An invoice that the version before this one has written is found by its counted_version, and [CountMissing]
-//     counts it.
+//   - An invoice whose counted_version is not its version is counted anew by [CountMissing], when an administrator asks
+//     for it.
 
 // tally is what one invoice is counted as. The zero value is not counted.
 type tally struct {
@@ -294,9 +294,8 @@ func millionths(amount *api.Decimal) *big.Int {
 // countBatch is how many invoices one transaction counts, so that it does not delay others for long.
 const countBatch = 250
 
-// CountMissing counts the invoices whose latest version is not counted, those that a version without counters stored
-// or changed. It does so in small transactions and returns their number. Invoices without a summary are left for the
-// next time.
+// CountMissing counts the invoices whose latest version is not counted, those that [Recount] has found wrong. It does
+// so in small transactions and returns their number. Invoices without a summary are left for the next time.
 func CountMissing(ctx context.Context, db *base.DB) (int, error) {
 	done := 0
 	for {

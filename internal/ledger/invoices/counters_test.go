@@ -271,8 +271,8 @@ func (w *counterWorld) checkTabs() {
 	}
 }
 
-// TestVersionBefore: what a version without counters stores, changes or deletes is found and counted.
-func TestVersionBefore(t *testing.T) {
+// TestUncounted: what another program stores, changes or deletes is found and counted.
+func TestUncounted(t *testing.T) {
 	fixture.ForEachStore(t, func(t *testing.T, f *fixture.Fixture) {
 		ctx := t.Context()
 		for n := range 5 {
@@ -282,7 +282,7 @@ func TestVersionBefore(t *testing.T) {
 		fixture.Decide(t, call, func(s invoices.Submission, _ time.Time) invoices.Decision {
 			return fixture.Outcome(s, api.OutcomeUnknown)
 		})
-		// What the version before does.
+		// What a program does that knows no counters.
 		f.Exec(t,
 			`update invoices set category = '', counted = '', counted_version = 0 where tenant_id = $1 and number = 'INV-0'`,
 			f.Tenant.ID())
@@ -306,23 +306,5 @@ func TestVersionBefore(t *testing.T) {
 		}
 		fixture.CheckCounters(t, f.DB)
 		wantTabs(t, f.Tenant, 1, 0, 0, 4)
-	})
-}
-
-// TestCountersAfterUpgrade: opening a database of the version before counts its invoices.
-func TestCountersAfterUpgrade(t *testing.T) {
-	fixture.ForEachStore(t, func(t *testing.T, f *fixture.Fixture) {
-		const drafts = 600 // more than one transaction counts
-		f.FillDrafts(t, f.Tenant, drafts)
-		for _, statement := range []string{`update invoices set category = '', counted = '', counted_version = 0`,
-			`delete from invoice_counters`} {
-			_, err := f.Raw.ExecContext(t.Context(), statement)
-			kit.Must(t, err)
-		}
-		again := f.Again(t)
-		tenant, err := again.Tenant(t.Context(), f.Account.ID)
-		kit.Must(t, err)
-		wantTabs(t, tenant, 0, 0, 0, drafts)
-		fixture.CheckCounters(t, again)
 	})
 }

@@ -12,8 +12,7 @@ import (
 	"quittance/internal/platform/problem"
 )
 
-// creditedColumns are the columns that only the submission of a credit note has; see
-// schema/0029_credit_note_submissions.sql.
+// creditedColumns are the columns that only the submission of a credit note has; see schema/0047_baseline.sql.
 type creditedColumns struct {
 	note    sql.Null[base.ID]
 	ordinal sql.Null[int64]

@@ -2,12 +2,9 @@ package invoices_test
 
 import (
 	"bytes"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 	"testing"
 	"time"
 
@@ -17,7 +14,6 @@ import (
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/identity"
 	"quittance/internal/ledger/invoices"
-	"quittance/internal/ledger/schema"
 	"quittance/test/kit"
 	"quittance/test/ledgertest"
 	"quittance/test/ledgertest/fixture"
@@ -90,24 +86,6 @@ func TestRestored(t *testing.T) {
 		}
 		if none, err := younger.LostReferences(ctx); err != nil || len(none) != 0 {
 			t.Errorf("%v, %v", none, err)
-		}
-	})
-}
-
-// TestRestoredBeforeUpgrade checks that a restore that an earlier release recorded, as a setting, still holds after the
-// migration that adds tenants.restored_at.
-func TestRestoredBeforeUpgrade(t *testing.T) {
-	fixture.ForEachStore(t, func(t *testing.T, f *fixture.Fixture) {
-		created := f.Create(t, "INV-1")
-		f.Exec(t, `insert into settings (key, value) values ('restored_at', $1)`,
-			strconv.FormatInt(f.Clock.Now().UnixMicro(), 10))
-		f.Clock.Advance(time.Second)
-		migration, err := fs.ReadFile(schema.Files(), "0026_restored.sql")
-		kit.Must(t, err)
-		f.Exec(t, regexp.MustCompile(`(?m)^update .*;$`).FindString(string(migration)))
-		if older, younger := f.Begin(t, created.ID), f.Submit(t, "INV-2"); !older.Restored || younger.Restored {
-			t.Errorf("Restored of an invoice from before the restore is %v, of a later invoice %v; want true, false",
-				older.Restored, younger.Restored)
 		}
 	})
 }

@@ -11,6 +11,10 @@ import (
 	"strings"
 )
 
+// Baseline is the number of the last migration of release 0.3.0. The files up to it make the schema of that release at
+// once, in place of the migrations that it had; a database of an earlier release cannot be migrated.
+const Baseline = 49
+
 //go:embed *.sql
 var files embed.FS
 

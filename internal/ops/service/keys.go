@@ -75,9 +75,6 @@ func (k *keyKeeper) run(ctx context.Context) {
 				k.service.config.Log.InfoContext(ctx, "keys loaded", "file", now.File(), "primary_key", now.PrimaryID())
 			}
 			registered, keys = clock(), now
-			if err := ledger.BindSecrets(ctx, k.service.db); err != nil {
-				k.service.config.Log.WarnContext(ctx, "cannot bind secrets to their rows", "error", err)
-			}
 			if err := ledger.SealAccess(ctx, k.service.db); err != nil {
 				k.service.config.Log.ErrorContext(ctx, "cannot seal who may act", "error", err)
 			}

@@ -147,9 +147,6 @@ func (s *Service) cleanUp(ctx context.Context) {
 		if made, err := invoices.SummarizeMissing(ctx, s.db); err != nil || made > 0 {
 			s.config.Log.Log(ctx, levelOf(err), "invoices summarized", "invoices", made, "error", err)
 		}
-		if made, err := invoices.CountMissing(ctx, s.db); err != nil || made > 0 {
-			s.config.Log.Log(ctx, levelOf(err), "invoices counted", "invoices", made, "error", err)
-		}
 		if removed, err := invoices.ApplyRetention(ctx, s.db, s.config.Retention); err != nil || removed > 0 {
 			s.config.Log.Log(ctx, levelOf(err), "history removed by age", "rows", removed, "error", err)
 		}
