@@ -13,21 +13,22 @@ import (
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/schema"
 	sqldb "quittance/internal/platform/db"
+	"quittance/internal/platform/dbcopy"
 )
 
-// Copied says what a copy of a database contains; see [sqldb.Copied].
-type Copied = sqldb.Copied
+// Copied says what a copy of a database contains; see [dbcopy.Copied].
+type Copied = dbcopy.Copied
 
 // The errors of a copy and of its restore.
 var (
 	// ErrRestoring is [sqldb.ErrRestoring].
 	ErrRestoring = sqldb.ErrRestoring
-	// ErrNotEmpty is [sqldb.ErrNotEmpty].
-	ErrNotEmpty = sqldb.ErrNotEmpty
-	// ErrCopying is [sqldb.ErrCopying].
-	ErrCopying = sqldb.ErrCopying
-	// ErrCopy is [sqldb.ErrCopy].
-	ErrCopy = sqldb.ErrCopy
+	// ErrNotEmpty is [dbcopy.ErrNotEmpty].
+	ErrNotEmpty = dbcopy.ErrNotEmpty
+	// ErrCopying is [dbcopy.ErrCopying].
+	ErrCopying = dbcopy.ErrCopying
+	// ErrCopy is [dbcopy.ErrCopy].
+	ErrCopy = dbcopy.ErrCopy
 )
 
 // settingBackup is the time of the moment that the last successful backup shows, in microseconds.
@@ -50,7 +51,7 @@ func BackupIdentity(ctx context.Context, db *base.DB) (identity string, err erro
 	return identity, err
 }
 
-// CopyOut copies the whole database while servers run; see [sqldb.DB.CopyOut]. keys are the numbers of the keys that
+// CopyOut copies the whole database while servers run; see [dbcopy.Out]. keys are the numbers of the keys that
 // are needed to open what the copy has sealed.
 func CopyOut(ctx context.Context, db *base.DB, open func(stream string) (io.WriteCloser,
 	error)) (copied Copied, keys []uint32, err error) {
@@ -65,7 +66,7 @@ func CopyOut(ctx context.Context, db *base.DB, open func(stream string) (io.Writ
 	if err := refuseOldRelease(ctx, db, version); err != nil {
 		return Copied{}, nil, err // this program could not restore it
 	}
-	if copied, err = db.SQL().CopyOut(ctx, open); err != nil {
+	if copied, err = dbcopy.Out(ctx, db.SQL(), open); err != nil {
 		return Copied{}, nil, err
 	}
 	after, err := db.KeyRecords(ctx) // the copy has the records of a moment in between
@@ -121,7 +122,7 @@ func LastBackup(ctx context.Context, db *base.DB) (time.Time, error) {
 }
 
 // Restore restores a copy into a database that is empty or does not exist, updates its schema, and marks it as restored
-// ([MarkRestored]). The database is unusable until all of that is done; see [sqldb.Restore]. backup is the name of
+// ([MarkRestored]). The database is unusable until all of that is done; see [dbcopy.Restore]. backup is the name of
 // the backup, for the audit log. It returns the number of open submissions.
 func Restore(ctx context.Context, address string, options base.Options, copied Copied, backup string,
 	read func(stream string) (io.Reader, error)) (open int64, err error) {
@@ -135,11 +136,11 @@ func Restore(ctx context.Context, address string, options base.Options, copied C
 				"restore: the backup has version %d of the schema, and this program knows it up to %d: use the release that made the backup, or a later one", copied.SchemaVersion, newest)
 	}
 	if copied.SchemaVersion < schema.Baseline {
-		return 0, fmt.Errorf("restore: %w: it has version %d; restore it with that release, and upgrade it with 0.3.0",
+		return 0, fmt.Errorf("restore: %w: it has version %d",
 			ErrOldRelease, copied.SchemaVersion)
 	}
 	options.Restoring = true
-	err = sqldb.Restore(ctx, address, options.Direct, schema.Files(), copied, read, func(address string) (err error) {
+	err = dbcopy.Restore(ctx, address, options.Direct, schema.Files(), copied, read, func(address string) (err error) {
 		db, err := Open(ctx, address, options)
 		if err != nil {
 			return err

@@ -18,7 +18,7 @@ import (
 const (
 	maxFileLines = 500
 	maxPackage   = 5000
-	maxProduct   = 75265
+	maxProduct   = 75330
 )
 
 // product are the directories of the product; everything else is beside it.

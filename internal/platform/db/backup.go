@@ -10,7 +10,7 @@ import (
 	"quittance/internal/platform/files"
 )
 
-// ErrBackup says that the database is not one file; see [DB.CopyOut].
+// ErrBackup says that the database is not one file; see package dbcopy.
 var ErrBackup = errors.New(
 	"a PostgreSQL database cannot be copied to one file: use --to PLACE, or its own means, such as pg_dump or continuous archiving")
 

@@ -26,7 +26,7 @@
 // are not needed together with the next one ([Tx.ExecDeferred]), and run again after a deadlock. The clock is that of
 // the database. A notification ([Tx.Notify]) reaches the subscribers of all processes. [DB.Backup] is for SQLite alone.
 //
-// [DB.CopyOut] copies either database as of one moment, and [Restore] loads a copy into an empty one.
+// Package dbcopy copies either database as of one moment, and restores such a copy.
 //
 // Statements are written once for both, with the help of a [Dialect].
 //
@@ -51,6 +51,8 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/platform/problem"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // The errors that callers distinguish. All others are internal.
@@ -128,7 +130,7 @@ func Open(ctx context.Context, address string, options Options) (*DB, error) {
 	var err error
 	switch path, isSQLite := strings.CutPrefix(address, "sqlite:"); {
 	case options.Direct != "" && !IsPostgres(address):
-		err = errDirect
+		err = ErrDirect
 	case isSQLite && path != "":
 		opened, err = openSQLite(ctx, path, options)
 	case IsPostgres(address):
@@ -177,6 +179,13 @@ func (d *DB) Dialect() Dialect { return d.engine }
 
 // Reader returns what runs single queries beside the writes.
 func (d *DB) Reader() Querier { return d.engine.reader() }
+
+// File returns the absolute path of the file of a SQLite database, and "" on PostgreSQL.
+func (d *DB) File() string { return d.engine.file() }
+
+// Server returns how to connect to the PostgreSQL server itself, past any pool of connections, without limits of time;
+// nil on SQLite.
+func (d *DB) Server() *pgx.ConnConfig { return d.engine.server() }
 
 // LockForServing acquires the exclusive right to serve this database, and returns a function that releases it. On
 // SQLite it returns [ErrAlreadyServed] while another process holds the right; on PostgreSQL it always succeeds.

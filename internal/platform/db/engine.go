@@ -2,10 +2,11 @@ package db
 
 import (
 	"context"
-	"io"
 	"io/fs"
 	"log/slog"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // engine is one of the two databases: what differs between them, with the SQL of its [Dialect].
@@ -33,14 +34,15 @@ type engine interface {
 	isRetryable(err error) bool
 	// isUnavailable reports whether err concerns the database as a whole: full disk, lost connection, read-only.
 	isUnavailable(err error) bool
-	// migrate runs the migrations of source that the database lacks, one process at a time.
-	migrate(ctx context.Context, source fs.FS) error
+	// migrate runs the migrations of source up to version that the database lacks, one process at a time.
+	migrate(ctx context.Context, source fs.FS, version int64) error
 	// pools returns the numbers of the pools of connections.
 	pools() []Pool
 	// backup writes a consistent copy of the database to a new file, or returns [ErrBackup].
 	backup(ctx context.Context, path string) error
-	// copyOut is [DB.CopyOut].
-	copyOut(ctx context.Context, open func(stream string) (io.WriteCloser, error)) (Copied, error)
+	// file is [DB.File], and server [DB.Server].
+	file() string
+	server() *pgx.ConnConfig
 	// replicas returns what connects the processes that share the database; nil if only one process uses it.
 	replicas() *replicas
 	// close releases everything.

@@ -12,7 +12,14 @@ import (
 
 // Migrate runs the migrations in the files of source that have not run yet, one process at a time. A file whose name
 // ends with _sqlite.sql or _postgres.sql is for that engine only.
-func (d *DB) Migrate(ctx context.Context, source fs.FS) error { return d.engine.migrate(ctx, source) }
+func (d *DB) Migrate(ctx context.Context, source fs.FS) error {
+	return d.MigrateTo(ctx, source, latestVersion)
+}
+
+// MigrateTo is [DB.Migrate] up to the migration with the number version.
+func (d *DB) MigrateTo(ctx context.Context, source fs.FS, version int64) error {
+	return d.engine.migrate(ctx, source, version)
+}
 
 // HasTable reports whether the database has a table with that name.
 func (d *DB) HasTable(ctx context.Context, name string) (bool, error) {

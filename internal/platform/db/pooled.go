@@ -29,8 +29,8 @@ var ErrPooled = problem.Setting(
 var ErrOtherServer = problem.Setting(
 	"the direct address (--database-direct) is that of another database than the one behind the pool")
 
-// errDirect says that [Options.Direct] is malformed. It does not quote it, because it can contain a password.
-var errDirect = errors.New(
+// ErrDirect says that [Options.Direct] is malformed. It does not quote it, because it can contain a password.
+var ErrDirect = errors.New(
 	"open database: the direct address (--database-direct) must be a postgres:// URL, and go with one")
 
 // sessionSettings are the settings of every session. Every statement is short. But the planner estimates such a cost
@@ -51,7 +51,7 @@ func configureSessions(config *pgxpool.Config, address string, options Options) 
 	}
 	direct, err := pgx.ParseConfig(options.Direct)
 	if err != nil || !IsPostgres(options.Direct) {
-		return nil, errDirect
+		return nil, ErrDirect
 	}
 	configureConn(direct, options)
 	// Unless the address says that the pool keeps prepared statements, such as PgBouncer 1.21 with

@@ -110,7 +110,7 @@ func TestDirectAddress(t *testing.T) {
 		with := options()
 		with.Direct = test.direct
 		_, err := Open(t.Context(), test.address, with)
-		if !errors.Is(err, errDirect) || strings.Contains(err.Error(), "hunter2") {
+		if !errors.Is(err, ErrDirect) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -87,6 +87,14 @@ func (e *postgresEngine) replicas() *replicas {
 	return &replicas{time: e.serverTime, notify: e.notify, listen: e.listen}
 }
 
+func (*postgresEngine) file() string { return "" }
+
+func (e *postgresEngine) server() *pgx.ConnConfig {
+	server := e.direct.Copy()
+	server.Tracer = nil // it would limit the time of every statement
+	return server
+}
+
 func (*postgresEngine) lockForServing() (release func() error, err error) {
 	return func() error { return nil }, nil
 }
@@ -135,12 +143,7 @@ const (
 // lockNotAvailable is the error code of a statement that timed out while it waited for a lock.
 const lockNotAvailable = "55P03"
 
-func (e *postgresEngine) migrate(ctx context.Context, source fs.FS) error {
-	return e.migrateTo(ctx, source, latestVersion)
-}
-
-// migrateTo is migrate up to the migration with the number version.
-func (e *postgresEngine) migrateTo(ctx context.Context, source fs.FS, version int64) error {
+func (e *postgresEngine) migrate(ctx context.Context, source fs.FS, version int64) error {
 	wait := migrateFirstWait
 	for try := 1; ; try++ {
 		err := e.migrateOnce(ctx, wait, source, version)

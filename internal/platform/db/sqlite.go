@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/pressly/goose/v3"
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -139,7 +140,7 @@ func (e *sqliteEngine) hasTable(ctx context.Context, name string) (found bool, e
 }
 
 // migrate migrates the database when no other process does, because goose reads the version before it begins.
-func (e *sqliteEngine) migrate(ctx context.Context, source fs.FS) (err error) {
+func (e *sqliteEngine) migrate(ctx context.Context, source fs.FS, version int64) (err error) {
 	file, err := files.OpenOrCreate(e.path + ".migrate")
 	if err != nil {
 		return fmt.Errorf("migration lock: %w", err)
@@ -154,7 +155,7 @@ func (e *sqliteEngine) migrate(ctx context.Context, source fs.FS) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, own.Close()) }()
-	return migrate(ctx, goose.DialectSQLite3, own, source, latestVersion, "_postgres.sql")
+	return migrate(ctx, goose.DialectSQLite3, own, source, version, "_postgres.sql")
 }
 
 func sqliteCode(err error) int {
@@ -192,8 +193,15 @@ func (*sqliteEngine) isUnavailable(err error) bool {
 }
 
 func (e *sqliteEngine) lockForServing() (release func() error, err error) {
-	return lockFile(e.path + ".lock")
+	return LockFile(e.path + ServerLockSuffix)
 }
+
+// ServerLockSuffix ends the name of the file beside a SQLite database that its server has locked; see [LockFile].
+const ServerLockSuffix = ".lock"
+
+func (e *sqliteEngine) file() string { return e.path }
+
+func (*sqliteEngine) server() *pgx.ConnConfig { return nil }
 
 func (*sqliteEngine) checkSessions(context.Context, *slog.Logger) error { return nil }
 
@@ -205,10 +213,10 @@ func (e *sqliteEngine) servedBy(context.Context, string) (bool, error) {
 	return false, release()
 }
 
-// lockFile locks a file exclusively until release is called or the process ends. It does not remove the file, because
+// LockFile locks a file exclusively until release is called or the process ends. It does not remove the file, because
 // then two processes could lock two files of the same name. It returns [ErrAlreadyServed] if another process has the
 // lock.
-func lockFile(path string) (release func() error, err error) {
+func LockFile(path string) (release func() error, err error) {
 	file, err := files.OpenOrCreate(path)
 	if err != nil {
 		return nil, fmt.Errorf("lock database: %w", err)

@@ -1,4 +1,4 @@
-package db
+package dbcopy
 
 import (
 	"context"
@@ -10,28 +10,28 @@ import (
 	"slices"
 
 	"github.com/jackc/pgx/v5"
+
+	"quittance/internal/platform/db"
 )
 
 // restorePostgres restores a copy. Its connection holds a lock, so that a second restore does not begin while one runs.
 func restorePostgres(ctx context.Context, address, direct string, source fs.FS, copied Copied,
 	read func(stream string) (io.Reader, error), finish func(address string) error) (err error) {
-	e, err := openPostgres(ctx, address, Options{Application: "quittance-restore", Direct: direct})
+	d, err := db.Open(ctx, address, db.Options{Application: "quittance-restore", Channel: "quittance_restore",
+		Direct: direct, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, e.close()) }()
-	if err := e.checkSessions(ctx, slog.New(slog.DiscardHandler)); err != nil {
-		return err
-	}
-	conn, err := e.connectForRestore(ctx)
+	defer func() { err = errors.Join(err, d.Close()) }()
+	conn, err := connectForRestore(ctx, d.Server())
 	if err != nil {
 		return err
 	}
 	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // everything was committed or is to be given up
-	if err := e.claimEmpty(ctx, conn); err != nil {
+	if err := claimEmpty(ctx, conn); err != nil {
 		return err
 	}
-	if err := e.migrateTo(ctx, source, copied.SchemaVersion); err != nil {
+	if err := d.MigrateTo(ctx, source, copied.SchemaVersion); err != nil {
 		return err
 	}
 	if err := load(ctx, conn, copied, read); err != nil {
@@ -45,14 +45,14 @@ func restorePostgres(ctx context.Context, address, direct string, source fs.FS, 
 	if err := finish(address); err != nil {
 		return err
 	}
-	_, err = conn.Exec(ctx, `drop table `+quoted(restoreMarker))
+	_, err = conn.Exec(ctx, `drop table `+quoted(db.RestoreMarker))
 	return err
 }
 
 // connectForRestore opens a connection that holds the lock of a restore. It returns [ErrCopying] if another one holds
 // it.
-func (e *postgresEngine) connectForRestore(ctx context.Context) (*pgx.Conn, error) {
-	conn, err := e.connectForCopy(ctx)
+func connectForRestore(ctx context.Context, server *pgx.ConnConfig) (*pgx.Conn, error) {
+	conn, err := connect(ctx, server)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func (e *postgresEngine) connectForRestore(ctx context.Context) (*pgx.Conn, erro
 //
 // A server that starts meanwhile creates its tables and then looks for the marker, and claimEmpty creates the marker
 // and then looks for tables. So at least one of the two sees the other and gives up.
-func (e *postgresEngine) claimEmpty(ctx context.Context, conn *pgx.Conn) error {
+func claimEmpty(ctx context.Context, conn *pgx.Conn) error {
 	claimed, err := isClaimed(ctx, conn)
 	if err != nil {
 		return err
@@ -84,25 +84,25 @@ func (e *postgresEngine) claimEmpty(ctx context.Context, conn *pgx.Conn) error {
 	}
 	err = checkEmpty(ctx, conn) // before anything is changed
 	if err == nil {
-		_, err = conn.Exec(ctx, `create table if not exists `+quoted(restoreMarker)+` (claimed_at timestamptz not null)`)
+		_, err = conn.Exec(ctx, `create table if not exists `+quoted(db.RestoreMarker)+` (claimed_at timestamptz not null)`)
 	}
 	if err == nil {
 		err = checkEmpty(ctx, conn)
 	}
 	if err != nil {
-		return errors.Join(err, e.removeUnclaimed(ctx, conn))
+		return errors.Join(err, removeUnclaimed(ctx, conn))
 	}
-	_, err = conn.Exec(ctx, `insert into `+quoted(restoreMarker)+` values (now())`)
+	_, err = conn.Exec(ctx, `insert into `+quoted(db.RestoreMarker)+` values (now())`)
 	return err
 }
 
 // isClaimed reports whether a restore has claimed the database.
 func isClaimed(ctx context.Context, conn *pgx.Conn) (claimed bool, err error) {
-	err = conn.QueryRow(ctx, `select to_regclass($1) is not null`, restoreMarker).Scan(&claimed)
+	err = conn.QueryRow(ctx, `select to_regclass($1) is not null`, db.RestoreMarker).Scan(&claimed)
 	if err != nil || !claimed {
 		return false, err
 	}
-	err = conn.QueryRow(ctx, `select exists (select from `+quoted(restoreMarker)+`)`).Scan(&claimed)
+	err = conn.QueryRow(ctx, `select exists (select from `+quoted(db.RestoreMarker)+`)`).Scan(&claimed)
 	return claimed, err
 }
 
@@ -117,11 +117,11 @@ func checkEmpty(ctx context.Context, conn *pgx.Conn) error {
 
 // removeUnclaimed removes a marker without a row, so that servers start again. The context of the restore may have
 // ended, and with it the connection and its lock.
-func (e *postgresEngine) removeUnclaimed(ctx context.Context, conn *pgx.Conn) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), QueryTimeout)
+func removeUnclaimed(ctx context.Context, conn *pgx.Conn) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), db.QueryTimeout)
 	defer cancel()
 	if conn.IsClosed() {
-		again, err := e.connectForRestore(ctx)
+		again, err := connectForRestore(ctx, conn.Config())
 		if err != nil {
 			return err
 		}
@@ -131,7 +131,7 @@ func (e *postgresEngine) removeUnclaimed(ctx context.Context, conn *pgx.Conn) er
 	if claimed, err := isClaimed(ctx, conn); err != nil || claimed {
 		return err
 	}
-	_, err := conn.Exec(ctx, `drop table if exists `+quoted(restoreMarker))
+	_, err := conn.Exec(ctx, `drop table if exists `+quoted(db.RestoreMarker))
 	return err
 }
 
@@ -140,7 +140,7 @@ func content(ctx context.Context, q queries) (relations, functions []string, err
 	if relations, err = names(ctx, q, relationsQuery, []string{"r", "p", "v", "m", "f", "S"}); err != nil {
 		return nil, nil, err
 	}
-	relations = slices.DeleteFunc(relations, func(name string) bool { return name == restoreMarker })
+	relations = slices.DeleteFunc(relations, func(name string) bool { return name == db.RestoreMarker })
 	functions, err = names(ctx, q, functionsQuery)
 	return relations, functions, err
 }
@@ -157,7 +157,7 @@ func empty(ctx context.Context, conn *pgx.Conn) error {
 		return err
 	}
 	for _, table := range tables {
-		if table == restoreMarker {
+		if table == db.RestoreMarker {
 			continue
 		}
 		if _, err := tx.Exec(ctx, `drop table `+quoted(table)+` cascade`); err != nil {
@@ -215,7 +215,7 @@ func checkSchema(ctx context.Context, tx pgx.Tx, copied Copied) error {
 	if err != nil {
 		return err
 	}
-	tables = slices.DeleteFunc(tables, func(name string) bool { return name == restoreMarker })
+	tables = slices.DeleteFunc(tables, func(name string) bool { return name == db.RestoreMarker })
 	var version int64
 	if err := tx.QueryRow(ctx, `select coalesce(max(version_id), 0) from goose_db_version`).Scan(&version); err != nil {
 		return err

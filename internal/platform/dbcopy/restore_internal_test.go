@@ -1,12 +1,14 @@
-package db
+package dbcopy
 
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 
+	"quittance/internal/platform/db"
 	"quittance/test/kit"
 	"quittance/test/pgtest"
 )
@@ -18,7 +20,7 @@ func TestClaimEmpty(t *testing.T) {
 		return // a restore on SQLite writes another file
 	}
 	t.Parallel()
-	const unclaimed = `create table ` + restoreMarker + ` (claimed_at timestamptz not null)`
+	const unclaimed = `create table ` + db.RestoreMarker + ` (claimed_at timestamptz not null)`
 	const content = `create table numbers (n bigint not null primary key); insert into numbers values (7)`
 	for name, test := range map[string]struct {
 		before  []string
@@ -30,26 +32,26 @@ func TestClaimEmpty(t *testing.T) {
 		"empty with an unclaimed marker":  {[]string{unclaimed}, nil, true, false},
 		"in use":                          {[]string{content}, ErrNotEmpty, false, true},
 		"in use with an unclaimed marker": {[]string{content, unclaimed}, ErrNotEmpty, false, true},
-		"claimed by an interrupted restore": {[]string{unclaimed, `insert into ` + restoreMarker + ` values (now())`},
+		"claimed by an interrupted restore": {[]string{unclaimed, `insert into ` + db.RestoreMarker + ` values (now())`},
 			nil, true, false},
-		"claimed and loaded by an interrupted one": {[]string{unclaimed, `insert into ` + restoreMarker + ` values (now())`,
+		"claimed and loaded by an interrupted one": {[]string{unclaimed, `insert into ` + db.RestoreMarker + ` values (now())`,
 			content}, nil, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			e, conn := restoring(t)
+			d, conn := restoring(t)
 			for _, statement := range test.before {
 				_, err := conn.Exec(t.Context(), statement)
 				kit.Must(t, err)
 			}
-			if err := e.claimEmpty(t.Context(), conn); !errors.Is(err, test.want) {
+			if err := claimEmpty(t.Context(), conn); !errors.Is(err, test.want) {
 				t.Errorf("claim: %v, want %v", err, test.want)
 			}
 			if claimed, err := isClaimed(t.Context(), conn); err != nil || claimed != test.marked {
 				t.Errorf("claimed: %v, %v", claimed, err)
 			}
-			for table, want := range map[string]bool{restoreMarker: test.marked, "numbers": test.numbers} {
-				if found, err := e.hasTable(t.Context(), table); err != nil || found != want {
+			for table, want := range map[string]bool{db.RestoreMarker: test.marked, "numbers": test.numbers} {
+				if found, err := d.HasTable(t.Context(), table); err != nil || found != want {
 					t.Errorf("table %s: %v, %v", table, found, err)
 				}
 			}
@@ -67,32 +69,33 @@ func TestInterruptedClaim(t *testing.T) {
 	for name, claimed := range map[string]bool{"unclaimed": false, "claimed by another": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			e, conn := restoring(t)
-			_, err := conn.Exec(t.Context(), `create table `+restoreMarker+` (claimed_at timestamptz not null)`)
+			d, conn := restoring(t)
+			_, err := conn.Exec(t.Context(), `create table `+db.RestoreMarker+` (claimed_at timestamptz not null)`)
 			kit.Must(t, err)
 			if claimed {
-				_, err := conn.Exec(t.Context(), `insert into `+restoreMarker+` values (now())`)
+				_, err := conn.Exec(t.Context(), `insert into `+db.RestoreMarker+` values (now())`)
 				kit.Must(t, err)
 			}
 			kit.Must(t, conn.Close(t.Context()))
 			ended, stop := context.WithCancel(t.Context())
 			stop()
-			kit.Must(t, e.removeUnclaimed(ended, conn))
-			if found, err := e.hasTable(t.Context(), restoreMarker); err != nil || found != claimed {
+			kit.Must(t, removeUnclaimed(ended, conn))
+			if found, err := d.HasTable(t.Context(), db.RestoreMarker); err != nil || found != claimed {
 				t.Errorf("the marker is there: %v, %v", found, err)
 			}
 		})
 	}
 }
 
-// restoring returns an engine with an empty database, and a connection that holds the lock of a restore.
-func restoring(t *testing.T) (*postgresEngine, *pgx.Conn) {
+// restoring returns an empty database, and a connection that holds the lock of a restore.
+func restoring(t *testing.T) (*db.DB, *pgx.Conn) {
 	t.Helper()
-	e, err := openPostgres(t.Context(), pgtest.URL(t), options())
+	d, err := db.Open(t.Context(), pgtest.URL(t), db.Options{Application: "test", Channel: "test_work",
+		Log: slog.New(slog.DiscardHandler)})
 	kit.Must(t, err)
-	t.Cleanup(func() { kit.Must(t, e.close()) })
-	conn, err := e.connectForRestore(t.Context())
+	t.Cleanup(func() { kit.Must(t, d.Close()) })
+	conn, err := connectForRestore(t.Context(), d.Server())
 	kit.Must(t, err)
 	t.Cleanup(func() { kit.Must(t, conn.Close(context.WithoutCancel(t.Context()))) })
-	return e, conn
+	return d, conn
 }

@@ -1,8 +1,7 @@
-package db
+package dbcopy
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io"
@@ -12,42 +11,28 @@ import (
 	"path/filepath"
 	"strings"
 
+	"quittance/internal/platform/db"
 	"quittance/internal/platform/files"
 )
-
-// restoringSuffix ends the name of a file that is being restored, until that is complete. An interrupted or failed
-// restore leaves it.
-const restoringSuffix = ".restoring"
-
-// refuseRestoring returns [ErrRestoring] if the file of a database does not exist because its restore is not complete.
-func refuseRestoring(path string) error {
-	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-		return nil // opening the file reports other errors
-	}
-	if _, err := os.Lstat(path + restoringSuffix); err != nil {
-		return nil //nolint:nilerr // there is no restore
-	}
-	return fmt.Errorf("%w (%s exists)", ErrRestoring, path+restoringSuffix)
-}
 
 // sqliteStream is the name of the only stream of a copy of a SQLite database.
 const sqliteStream = "database"
 
-// copyOut copies the database to a file beside it and reads that. An interrupted copy leaves the file, which the next
+// outSQLite copies the database to a file beside it and reads that. An interrupted copy leaves the file, which the next
 // one replaces.
-func (e *sqliteEngine) copyOut(ctx context.Context,
+func outSQLite(ctx context.Context, d *db.DB,
 	open func(stream string) (io.WriteCloser, error)) (copied Copied, err error) {
-	release, err := lockForCopy(e.path + ".backup")
+	release, err := lock(d.File() + ".backup")
 	if err != nil {
 		return Copied{}, err
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	at := e.path + ".backup-copy"
+	at := d.File() + ".backup-copy"
 	if err := removeSQLite(at); err != nil {
 		return Copied{}, err
 	}
 	defer func() { err = errors.Join(err, removeSQLite(at)) }()
-	if err := e.backup(ctx, at); err != nil {
+	if err := d.Backup(ctx, at); err != nil {
 		return Copied{}, err
 	}
 	if copied, err = describeSQLite(ctx, at); err != nil {
@@ -84,9 +69,9 @@ func (r contextReader) Read(into []byte) (int, error) {
 	return r.from.Read(into)
 }
 
-// lockForCopy is lockFile for what one process at a time may do: it returns [ErrCopying].
-func lockForCopy(path string) (release func() error, err error) {
-	if release, err = lockFile(path); errors.Is(err, ErrAlreadyServed) {
+// lock is [db.LockFile] for what one process at a time may do: it returns [ErrCopying].
+func lock(path string) (release func() error, err error) {
+	if release, err = db.LockFile(path); errors.Is(err, db.ErrAlreadyServed) {
 		return nil, ErrCopying
 	}
 	return release, err
@@ -104,16 +89,15 @@ func removeSQLite(path string) error {
 
 // describeSQLite says what a database file contains, which nobody else uses.
 func describeSQLite(ctx context.Context, path string) (copied Copied, err error) {
-	opened, err := openSQLite(ctx, path, Options{Log: slog.New(slog.DiscardHandler)})
+	opened, err := openFile(ctx, path)
 	if err != nil {
 		return Copied{}, err
 	}
-	defer func() { err = errors.Join(err, opened.close()) }()
-	q := opened.reader()
+	defer func() { err = errors.Join(err, opened.Close()) }()
+	q := opened.Reader()
 	copied = Copied{Engine: "sqlite"}
-	copied.Tables, err = Collect(ctx, q, func(row Row) (table CopiedTable, err error) {
-		return table,
-			row.Scan(&table.Name)
+	copied.Tables, err = db.Collect(ctx, q, func(row db.Row) (table CopiedTable, err error) {
+		return table, row.Scan(&table.Name)
 	},
 		`select name from sqlite_schema where type = 'table' and name not like 'sqlite\_%' escape '\' order by name`)
 	if err != nil {
@@ -126,11 +110,15 @@ func describeSQLite(ctx context.Context, path string) (copied Copied, err error)
 			return Copied{}, err
 		}
 	}
-	if err := q.QueryRowContext(ctx,
-		`select coalesce(max(version_id), 0) from goose_db_version`).Scan(&copied.SchemaVersion); err != nil {
+	if copied.SchemaVersion, err = opened.SchemaVersion(ctx); err != nil {
 		return Copied{}, err
 	}
 	return copied, nil
+}
+
+// openFile opens a database file that nobody else uses.
+func openFile(ctx context.Context, path string) (*db.DB, error) {
+	return db.Open(ctx, "sqlite:"+path, db.Options{Log: slog.New(slog.DiscardHandler)})
 }
 
 // restoreSQLite restores a copy beside path, and gives it its name at the end, if nothing has that name.
@@ -139,7 +127,7 @@ func restoreSQLite(ctx context.Context, path string, copied Copied, read func(st
 	if path, err = filepath.Abs(path); err != nil {
 		return err
 	}
-	release, err := lockForCopy(path + ".lock") // the lock of a server
+	release, err := lock(path + db.ServerLockSuffix) // the lock of a server
 	if err != nil {
 		return err
 	}
@@ -151,7 +139,7 @@ func restoreSQLite(ctx context.Context, path string, copied Copied, read func(st
 			return err
 		}
 	}
-	at := path + restoringSuffix
+	at := path + db.RestoringSuffix
 	if err := removeSQLite(at); err != nil { // of an interrupted restore
 		return err
 	}
@@ -199,13 +187,13 @@ func checkSQLite(ctx context.Context, path string, copied Copied) (err error) {
 	if err := compareRows(copied.Tables, found.Tables); err != nil {
 		return err
 	}
-	opened, err := openSQLite(ctx, path, Options{Log: slog.New(slog.DiscardHandler)})
+	opened, err := openFile(ctx, path)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, opened.close()) }()
+	defer func() { err = errors.Join(err, opened.Close()) }()
 	var said string
-	if err := opened.reader().QueryRowContext(ctx, "pragma integrity_check(1)").Scan(&said); err != nil {
+	if err := opened.Reader().QueryRowContext(ctx, "pragma integrity_check(1)").Scan(&said); err != nil {
 		return err
 	}
 	if said != "ok" {
@@ -229,17 +217,17 @@ func publishSQLite(ctx context.Context, from, to string) (err error) {
 
 // foldLog moves what is still in the log of a database into its file, which is then complete without the log.
 func foldLog(ctx context.Context, path string) (err error) {
-	opened, err := openSQLite(ctx, path, Options{Log: slog.New(slog.DiscardHandler)})
+	opened, err := openFile(ctx, path)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, opened.close()) }()
-	var busy, logged, folded sql.Null[int64]
-	if err := opened.writer.QueryRowContext(ctx, "pragma wal_checkpoint(truncate)").Scan(&busy, &logged,
+	defer func() { err = errors.Join(err, opened.Close()) }()
+	var busy, logged, folded int64
+	if err := opened.Reader().QueryRowContext(ctx, "pragma wal_checkpoint(truncate)").Scan(&busy, &logged,
 		&folded); err != nil {
 		return err
 	}
-	if busy.V != 0 {
+	if busy != 0 {
 		return errors.New("the restored database is in use")
 	}
 	return nil

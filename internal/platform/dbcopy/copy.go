@@ -1,4 +1,4 @@
-package db
+package dbcopy
 
 import (
 	"context"
@@ -7,17 +7,12 @@ import (
 	"io"
 	"io/fs"
 	"strings"
-)
 
-// restoreMarker is a table that exists from before a restore creates the first table of the schema until the restore is
-// complete. It has a row once the restore has found the database empty.
-const restoreMarker = "restore_in_progress"
+	"quittance/internal/platform/db"
+)
 
 // The errors of a copy and of its restore.
 var (
-	// ErrRestoring says that a restore into this database has not ended, or was interrupted.
-	ErrRestoring = errors.New(
-		"a restore into this database is not complete: run quittance restore again, which starts over")
 	// ErrNotEmpty says that a database has content, which a restore never overwrites.
 	ErrNotEmpty = errors.New(
 		"the database is not empty, and a restore never overwrites anything: give it an empty database, or a file that does not exist")
@@ -63,27 +58,28 @@ func (c Copied) Rows() (rows int64) {
 	return rows
 }
 
-// CopyOut copies the whole database, as of one moment, while servers run. It opens one stream after the other, writes
-// its content and closes it: on PostgreSQL a stream for each table, with its name and in the text format of COPY; on
-// SQLite one stream named "database", which is a database file. Memory does not grow with the database. SQLite needs
-// free space of the size of the database beside its file. It returns [ErrRestoring] and [ErrCopying].
-func (d *DB) CopyOut(ctx context.Context, open func(stream string) (io.WriteCloser, error)) (Copied, error) {
-	copied, err := d.engine.copyOut(ctx, open)
+// Out copies the whole database, as of one moment, while servers run. It opens one stream after the other, writes its
+// content and closes it: on PostgreSQL a stream for each table, with its name and in the text format of COPY; on SQLite
+// one stream named "database", which is a database file. Memory does not grow with the database. SQLite needs free
+// space of the size of the database beside its file. It returns [db.ErrRestoring] and [ErrCopying].
+func Out(ctx context.Context, d *db.DB, open func(stream string) (io.WriteCloser, error)) (copied Copied, err error) {
+	if server := d.Server(); server != nil {
+		copied, err = outPostgres(ctx, server, open)
+	} else {
+		copied, err = outSQLite(ctx, d, open)
+	}
 	if err != nil {
 		return Copied{}, fmt.Errorf("copy the database: %w", d.Classify(err))
 	}
 	return copied, nil
 }
 
-// Restoring reports whether a restore into this database has begun and not ended; see [Restore].
-func (d *DB) Restoring(ctx context.Context) (bool, error) { return d.HasTable(ctx, restoreMarker) }
-
 // Restore restores a copy into the database at address, which must be empty on PostgreSQL and must not exist on SQLite.
-// direct is [Options.Direct]. It creates the schema of the copy's version with the migrations of source, loads the
+// direct is [db.Options.Direct]. It creates the schema of the copy's version with the migrations of source, loads the
 // streams that read opens, and compares the result with copied. Then it calls finish with the address of the loaded
 // database, which nobody else uses yet: finish must not keep it open.
 //
-// Until all of that is done, the database is unusable: on PostgreSQL [DB.Restoring] reports true, and on SQLite the
+// Until all of that is done, the database is unusable: on PostgreSQL [db.DB.Restoring] reports true, and on SQLite the
 // file does not exist under its name. After an interruption at any moment, Restore starts over. It returns
 // [ErrNotEmpty], [ErrCopying] and [ErrCopy].
 func Restore(ctx context.Context, address, direct string, source fs.FS, copied Copied,
@@ -95,10 +91,10 @@ func Restore(ctx context.Context, address, direct string, source fs.FS, copied C
 	}
 	var err error
 	switch {
-	case !isSQLite && !IsPostgres(address), path == "":
+	case !isSQLite && !db.IsPostgres(address), path == "":
 		return errors.New("open database: want sqlite:PATH or postgres://…")
 	case direct != "" && isSQLite:
-		return errDirect
+		return db.ErrDirect
 	case engine != copied.Engine:
 		return fmt.Errorf("the backup is of a %s database and cannot be restored into a %s database", copied.Engine, engine)
 	case isSQLite:

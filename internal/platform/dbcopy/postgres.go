@@ -1,4 +1,4 @@
-package db
+package dbcopy
 
 import (
 	"context"
@@ -8,6 +8,9 @@ import (
 	"slices"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"quittance/internal/platform/db"
 )
 
 // copyLock is the key of the advisory lock that one restore into a database holds.
@@ -32,11 +35,9 @@ const copyTries = 5
 // errChangedTables says that the tables changed while they were being locked.
 var errChangedTables = errors.New("the schema is being migrated")
 
-// connectForCopy opens a connection to the server itself, which has no limits of time.
-func (e *postgresEngine) connectForCopy(ctx context.Context) (*pgx.Conn, error) {
-	own := e.direct.Copy()
-	own.Tracer = nil
-	conn, err := pgx.ConnectConfig(ctx, own)
+// connect opens a connection to the server itself, which has no limits of time.
+func connect(ctx context.Context, server *pgx.ConnConfig) (*pgx.Conn, error) {
+	conn, err := pgx.ConnectConfig(ctx, server)
 	if err != nil {
 		return nil, err
 	}
@@ -46,11 +47,11 @@ func (e *postgresEngine) connectForCopy(ctx context.Context) (*pgx.Conn, error) 
 	return conn, nil
 }
 
-// copyOut reads all tables in one transaction, whose snapshot begins when the tables are locked against migrations.
+// outPostgres reads all tables in one transaction, whose snapshot begins when the tables are locked against migrations.
 // Reads and writes of servers do not wait for these locks.
-func (e *postgresEngine) copyOut(ctx context.Context,
+func outPostgres(ctx context.Context, server *pgx.ConnConfig,
 	open func(stream string) (io.WriteCloser, error)) (Copied, error) {
-	conn, err := e.connectForCopy(ctx)
+	conn, err := connect(ctx, server)
 	if err != nil {
 		return Copied{}, err
 	}
@@ -69,8 +70,8 @@ func copySnapshot(ctx context.Context, conn *pgx.Conn,
 	if err != nil {
 		return Copied{}, err
 	}
-	if slices.Contains(before, restoreMarker) {
-		return Copied{}, ErrRestoring
+	if slices.Contains(before, db.RestoreMarker) {
+		return Copied{}, db.ErrRestoring
 	}
 	tx, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
 	if err != nil {
@@ -81,7 +82,7 @@ func copySnapshot(ctx context.Context, conn *pgx.Conn,
 	// first.
 	for _, table := range before {
 		if _, err := tx.Exec(ctx, `lock table `+quoted(table)+` in access share mode`); err != nil {
-			if postgresCode(err) == "42P01" { // undefined_table
+			if isUndefinedTable(err) {
 				return Copied{}, fmt.Errorf("%w: %w", errChangedTables, err)
 			}
 			return Copied{}, err
@@ -108,6 +109,12 @@ func copySnapshot(ctx context.Context, conn *pgx.Conn,
 	}
 	copied.Sequences, err = sequences(ctx, tx)
 	return copied, err
+}
+
+// isUndefinedTable reports whether a table does not exist (PostgreSQL, appendix A, undefined_table).
+func isUndefinedTable(err error) bool {
+	reported, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && reported.Code == "42P01"
 }
 
 // copyTable writes one table to its stream.
