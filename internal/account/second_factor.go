@@ -101,7 +101,7 @@ func (a *attempt) compareCode(user base.User, factor identity.SecondFactor, code
 	return nil
 }
 
-// refused converts the errors of the store about a proof to [ErrOTPRequired], and records a passkey whose counter did
+// refused converts the errors of the ledger about a proof to [ErrOTPRequired], and records a passkey whose counter did
 // not grow. A passkey that is refused counts as a wrong code. The error can be [*LimitedError].
 func (a *attempt) refused(ctx context.Context, user base.User, proof *identity.FactorProof, err error) error {
 	if !errors.Is(err, identity.ErrSecondFactor) && !errors.Is(err, identity.ErrSignCount) {

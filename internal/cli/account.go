@@ -246,7 +246,7 @@ func (c accountReactivateCmd) Run(env environment) error {
 	return c.change(env, identity.ReactivateAccount)
 }
 
-// with runs do on the store and the identifier of the account that the command names.
+// with runs do on the database and the identifier of the account that the command names.
 func (o one) with(env environment, do func(env environment, db *base.DB, id base.ID) error) error {
 	id, err := parseID(o.ID)
 	if err != nil {

@@ -57,7 +57,7 @@ func (a act) by(env environment) (environment, error) {
 	return env, nil
 }
 
-// with runs do on the store that the flags name and records the reason of the command.
+// with runs do on the database that the flags name and records the reason of the command.
 func (a act) with(env environment, do func(env environment, db *base.DB) error) error {
 	env, err := a.by(env)
 	if err != nil {
@@ -74,7 +74,7 @@ func (a admin) address() (database, keyFile string, err error) {
 	return a.Database, a.KeyFile, nil
 }
 
-// open opens the store that the flags name, and may do to its schema what use says.
+// open opens the database that the flags name, and may do to its schema what use says.
 func (a admin) open(env environment, use base.SchemaUse) (*base.DB, error) {
 	database, keyFile, err := a.address()
 	if err != nil {
@@ -128,7 +128,7 @@ func verified(database, direct string) error {
 	return nil
 }
 
-// with runs do on the store that the flags name and closes the store.
+// with runs do on the database that the flags name and closes it.
 func (a admin) with(env environment, do func(db *base.DB) error) error {
 	return a.withDatabase(env, base.KeepSchema, do)
 }
@@ -379,7 +379,7 @@ Only serve and migrate update the schema of an existing database, and only serve
 other command refuses a database with an older schema.`
 }
 
-// Run opens the store, which migrates it.
+// Run opens the database, which migrates it.
 func (c migrateCmd) Run(env environment) error {
 	env, err := c.by(env)
 	if err != nil {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"quittance/internal/platform/buildinfo"
 	"testing"
 
 	"github.com/alecthomas/kong"
@@ -10,7 +11,7 @@ import (
 // sandbox does so only on request.
 func TestChaosDefaults(t *testing.T) {
 	var c cli
-	parser, err := kong.New(&c)
+	parser, err := kong.New(&c, defaults(buildinfo.Info{}))
 	if err != nil {
 		t.Fatal(err)
 	}

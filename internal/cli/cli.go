@@ -23,6 +23,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"quittance/internal/cli/remote"
+	"quittance/internal/exchange/webhook"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ops/service"
 	"quittance/internal/platform/buildinfo"
@@ -182,12 +183,19 @@ func (c *cli) actor() (base.Actor, error) {
 // parser returns a parser that reads command lines of a build into c.
 func (c *cli) parser(build buildinfo.Info) (*kong.Kong, error) {
 	return kong.New(c, kong.Name("quittance"), kong.Description("E-invoicing client service."),
-		kong.DefaultEnvars("QUITTANCE"), kong.PostBuild(sandboxKeepsOut), kong.Vars{"version": versionLine(build)},
+		kong.DefaultEnvars("QUITTANCE"), kong.PostBuild(sandboxKeepsOut), defaults(build),
 		kong.ExplicitGroups(helpGroups()), kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Help(printHelp))
 }
 
 // sandboxPlaces are the flags that name where the data of a sandbox is.
 var sandboxPlaces = []string{"data", "database", "database-direct", "key-file", "config-dir", "ready-file"} //nolint:gochecknoglobals // a constant
+
+// defaults returns what the tags of flags refer to: values that other packages define.
+func defaults(build buildinfo.Info) kong.Vars {
+	retry := webhook.DefaultBackoff()
+	return kong.Vars{"version": versionLine(build), "retry_first": retry.First.String(),
+		"retry_attempts": strconv.Itoa(retry.Attempts)}
+}
 
 // sandboxKeepsOut takes the environment variables from the flags of the sandbox that name places. Operators export
 // those of their servers, and a sandbox must not write synthetic data there.

@@ -18,8 +18,8 @@ import (
 // the process.
 func newParser(t *testing.T, out io.Writer) *kong.Kong {
 	t.Helper()
-	parser, err := kong.New(&cli{}, kong.Name("quittance"), kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
-		kong.Writers(out, out), kong.Exit(func(int) {}))
+	parser, err := kong.New(&cli{}, kong.Name("quittance"), defaults(buildinfo.Info{}),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Writers(out, out), kong.Exit(func(int) {}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ has said whether it has it. All tokens are revoked.`
 
 // Run records the restore.
 func (c restoredCmd) Run(env environment) error {
-	return c.with(env, func(env environment, db *base.DB) error {
+	err := c.with(env, func(env environment, db *base.DB) error {
 		if err := c.confirm(env, db); err != nil {
 			return err
 		}
@@ -37,6 +37,10 @@ func (c restoredCmd) Run(env environment) error {
 		return c.print(env, []field{{"open_submissions", open},
 			{"next", "the next server to start asks the provider about them"}})
 	})
+	if errors.Is(err, ledger.ErrOlderSchema) {
+		err = fmt.Errorf("%w. After a restore, run quittance migrate and then this command, and start no server before", err)
+	}
+	return err
 }
 
 // confirm returns an error while servers run, unless --yes is set. On SQLite a lock shows for certain whether a server

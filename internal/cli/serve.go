@@ -39,8 +39,8 @@ type tuning struct {
 	ProviderTimeout  time.Duration  `default:"20s" help:"Time-out of one call to the provider."`
 	PurchaseInterval time.Duration  `default:"1m" help:"Interval between queries for incoming e-invoices."`
 	PurchasePageSize int            `default:"50" help:"Incoming e-invoices per query to the provider, 1 to 100."`
-	RetryFirst       time.Duration  `default:"5s" help:"Delay before the second attempt of a webhook delivery; it triples with each attempt."`
-	RetryAttempts    int            `default:"12" help:"Maximum number of attempts of one webhook delivery, including the first."`
+	RetryFirst       time.Duration  `default:"${retry_first}" help:"Delay before the second attempt of a webhook delivery; it triples with each attempt."`
+	RetryAttempts    int            `default:"${retry_attempts}" help:"Maximum number of attempts of one webhook delivery, including the first."`
 	AttemptTimeout   time.Duration  `default:"10s" help:"Time-out of one webhook attempt."`
 	PrintTimeout     time.Duration  `default:"30s" help:"Time-out of the making of one PDF file."`
 	ImportTimeout    time.Duration  `default:"4500ms" help:"Time-out of the reading of one file with drafts."`

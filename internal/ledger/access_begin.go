@@ -17,7 +17,7 @@ import (
 // and records that in the records of the keys, in the sealed set of companies and in the audit log: from then on a row
 // without a right seal does not act. It does this once. It does nothing while a server of an earlier release runs,
 // which writes such rows without seals, nor before the evidence is sealed. It returns an error if somebody has removed
-// the record. It is for servers; [Open] does the same.
+// the record. It is for servers, which repeat it until it is done; [Open] tries it once.
 func SealAccess(ctx context.Context, db *base.DB) error {
 	return sealAccess(ctx, db, db.SingleServer())
 }

@@ -3,7 +3,7 @@
 //
 // # The packages below
 //
-// The ledger is what must never be wrong: all tables but those of the pages, with one schema and one set of statements
+// The ledger is what must never be wrong: all tables, with one schema and one set of statements
 // for SQLite and PostgreSQL. Its packages import only those above them in this list:
 //
 //   - schema: the migrations.
@@ -22,8 +22,9 @@
 // token, for claimed work, or for an administrator. Every operation on a company's data takes a *Tenant, and none takes
 // a tenant's identifier. What belongs to no tenant takes a [*base.DB]; unscoped.go lists all of that with reasons.
 //
-// One exported function is one transaction, called an operation, unless it takes a transaction: such a function is a
-// part of the operations of another package of the ledger. What belongs together (a state, its evidence, its events,
+// An exported function is one transaction, called an operation, unless it takes a transaction: such a function is a
+// part of the operations of another package of the ledger. What concerns very many rows, such as [DeleteExpired], is
+// a transaction for each few of them. What belongs together (a state, its evidence, its events,
 // their deliveries) is committed together or not at all. No write runs under the context of a request, because a client
 // that disconnects must not interrupt one.
 //

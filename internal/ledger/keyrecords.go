@@ -17,7 +17,7 @@ import (
 func openKeys(ctx context.Context, db *base.DB) error {
 	keys, err := db.Sealer().Current()
 	if err != nil {
-		return nil //nolint:nilerr // the store was opened without keys
+		return nil //nolint:nilerr // the database was opened without keys
 	}
 	records, err := db.KeyRecords(ctx)
 	if err != nil {
@@ -63,14 +63,13 @@ func adoptKeys(ctx context.Context, db *base.DB, keys *secret.Keyring) error {
 	})
 }
 
-// knewKeys reports whether a database has what only versions write that record the keys first: its keys were recorded
-// once.
-func knewKeys(ctx context.Context, t *base.Tx) (bool, error) {
-	var found int64
-	err := t.QueryRowContext(ctx,
-		`select (select count(*) from sealed_settings) + (select count(*) from sealed_sets) + (select count(*) from (select 1 as one from audit_heads limit 1) a)`).
-		Scan(&found)
-	return found > 0, err
+// knewKeys reports whether a database has a row that is written only with keys, so that its keys were recorded
+// once. Whoever empties tables to have that forgotten has to remove every company and every person, too.
+func knewKeys(ctx context.Context, t *base.Tx) (found bool, err error) {
+	err = t.QueryRowContext(ctx, `select exists (select 1 from sealed_settings) or exists (select 1 from sealed_sets)
+		or exists (select 1 from audit_heads) or exists (select 1 from tenants) or exists (select 1 from users)
+		or exists (select 1 from operators)`).Scan(&found)
+	return found, err
 }
 
 // KeyInUseError says why a key cannot be retired.

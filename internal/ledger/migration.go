@@ -84,8 +84,8 @@ func admit(ctx context.Context, db *base.DB, options base.Options) (version int6
 }
 
 // refuseOldRelease returns [ErrOldRelease] for a database with the schema of a release before the baseline. A process
-// that ended while it made the baseline leaves a lower version too, but not the last table of it, which all releases
-// have: that database is finished.
+// that ended while it made the baseline leaves a lower version too, but without the last table of the baseline, which
+// every release has: the migrations then continue where it ended.
 func refuseOldRelease(ctx context.Context, db *base.DB, version int64) error {
 	if version >= schema.Baseline {
 		return nil
@@ -101,7 +101,7 @@ func refuseOldRelease(ctx context.Context, db *base.DB, version int64) error {
 func refuseKeys(ctx context.Context, db *base.DB) error {
 	keys, err := db.Sealer().Current()
 	if err != nil {
-		return nil //nolint:nilerr // the store was opened without keys
+		return nil //nolint:nilerr // the database was opened without keys
 	}
 	if found, err := db.SQL().HasTable(ctx, "sealing_keys"); err != nil || !found {
 		return err

@@ -83,7 +83,7 @@ package ledger
 // claim.
 //
 //   - [events.DueDeliveryQueues], [invoices.DueSubmissionQueues], [incoming.DuePurchaseQueues],
-//     [identity.DueMailQueues], [invoices.ReleaseOrphanedLeases]
+//     [identity.DueMailQueues], [ReleaseOrphanedLeases]
 //   - [events.ClaimDeliveries], [invoices.ClaimSubmissions], [incoming.ClaimPurchases], [identity.ClaimMails]
 //   - [incoming.OldestPurchaseSync] says how far behind the syncs are, without saying whose
 //

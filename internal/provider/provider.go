@@ -40,7 +40,7 @@ type Document struct {
 	// Repeated says that the provider may have received an earlier transmission under this reference.
 	Repeated bool
 	// Body is the JSON text {reference, invoice, seller} and, over a connection with a document format, document. The
-	// caller makes it once, so that every resend of a reference carries the same bytes. [ReadContent] reads it.
+	// caller makes it once, so that every resend of a reference carries the same bytes. Package envelope reads it.
 	Body []byte
 }
 

@@ -15,7 +15,7 @@ const (
 )
 
 // testLayers holds that a package of a layer imports nothing of a higher one, that every package below internal is in
-// the row of its folder, and that no surface imports a provider. What is in no layer is beside the product.
+// the row of its folder, and that no arrow is [forbidden]. What is in no layer is beside the product.
 func (m *module) testLayers(t *testing.T) {
 	layers, named := readLayers(t)
 	for pkg := range named {
@@ -35,8 +35,10 @@ func (m *module) testLayers(t *testing.T) {
 		}
 		for _, spec := range f.syntax.Imports {
 			name := relative(imported(spec))
-			if strings.HasPrefix(pkg, "internal/front/") && strings.HasPrefix(name+"/", "internal/provider/") {
-				t.Errorf("%s: %s imports %s: no surface has a way to a provider", m.at(spec), pkg, name)
+			for _, no := range forbidden {
+				if within(pkg, no.from) && within(name, no.to) && !within(name, no.from) {
+					t.Errorf("%s: %s imports %s: %s", m.at(spec), pkg, name, no.why)
+				}
 			}
 			if to, ok := layerOf(layers, name); inLayer && ok && to < from {
 				t.Errorf("%s: %s imports %s, which is in a higher layer of %s", m.at(spec), pkg, name, layerFile)
@@ -44,6 +46,22 @@ func (m *module) testLayers(t *testing.T) {
 		}
 	})
 }
+
+// forbidden are arrows within and between layers that the order of the layers would allow.
+var forbidden = []struct{ from, to, why string }{
+	{"internal/front", "internal/provider", "no surface has a way to a provider"},
+	{"internal/front/view", "internal/front", "what surfaces read knows none of them"},
+	{"internal/front/page", "internal/front", "the kit of pages knows no page"},
+	{"internal/front/export", "internal/front/page", "files are no pages"},
+	{"internal/front/server", "internal/front/page", "the API has no pages"},
+	{"internal/front/server", "internal/front/console", "the API has no pages"},
+	{"internal/front/operator", "internal/front/console", "operators and companies see different pages"},
+	{"internal/front/console", "internal/front/operator", "operators and companies see different pages"},
+	{"internal/cli/remote", "internal/ledger", "these commands have the API alone"},
+}
+
+// within tells whether a package is one of a folder, or the folder itself.
+func within(pkg, folder string) bool { return strings.HasPrefix(pkg+"/", folder+"/") }
 
 // listedPackage matches a package in the list of a doc.go.
 var listedPackage = regexp.MustCompile(`(?m)^//   - ([a-z]+):`)

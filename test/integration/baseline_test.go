@@ -130,8 +130,8 @@ func TestBaseline(t *testing.T) {
 	}
 }
 
-// TestEarlierRelease checks that a database of a release before the baseline is refused as it is, by every way to open
-// it.
+// TestEarlierRelease checks that a database of a release before the baseline is refused as it is, by commands and
+// servers alike.
 func TestEarlierRelease(t *testing.T) {
 	t.Parallel()
 	d := newOlderDatabase(t)

@@ -146,6 +146,9 @@ func TestOnlyServeAndMigrateChangeTheSchema(t *testing.T) {
 			!strings.Contains(printed, "run quittance migrate") {
 			t.Errorf("%s: %s", command, printed)
 		}
+		if command == "restored" && !strings.Contains(printed, "start no server before") {
+			t.Errorf("%s: %s", command, printed)
+		}
 		d.unchanged(t, command)
 	}
 	for _, args := range [][]string{{"backup", "run", "--to", "backups"}, {"backup", "run", "--out", "copy.db"},

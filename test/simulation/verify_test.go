@@ -11,6 +11,7 @@ import (
 	"quittance/internal/document/invoice"
 	"quittance/internal/exchange/purchase"
 	"quittance/internal/exchange/submission"
+	"quittance/internal/exchange/webhook"
 	"quittance/internal/ledger/invoices"
 	"quittance/internal/ledger/proof"
 	"quittance/sandbox/fakeprovider"
@@ -253,9 +254,9 @@ func (c *company) verifyLedger() {
 	}
 }
 
-// maxAttempts is the maximum number of attempts of a delivery, plus attempts that could not be recorded because the
-// process died or its lease expired.
-const maxAttempts = 12 + 4
+// maxAttempts returns the maximum number of attempts of a delivery, plus attempts that could not be recorded because
+// the process died or its lease expired.
+func maxAttempts() int { return webhook.DefaultBackoff().Attempts + 4 }
 
 // verifyDeliveries checks that every event was sent to every subscription of its time, with the same bytes and a valid
 // signature, and that what counts as delivered was received.
@@ -295,7 +296,7 @@ func (c *company) verifyDeliveries(events []event) {
 				if bytes.Contains(detail.body, []byte(`"http_status":302`)) {
 					c.w.violate("%s: %s redirects, and is still active", c.name, s.path)
 				}
-			case d.Attempts > maxAttempts && !s.again[d.EventID]:
+			case d.Attempts > maxAttempts() && !s.again[d.EventID]:
 				c.w.violate("%s: %s was tried %d times at %s", c.name, d.EventID, d.Attempts, s.path)
 			case got != nil && signature(s.secret, got.timestamp, got.body) != got.signature:
 				c.w.violate("%s: the signature of %s to %s is wrong", c.name, d.EventID, s.path)

@@ -30,8 +30,8 @@ func Faults(d *api.Draft) api.Faults {
 }
 
 // Missing returns the JSON paths of the fields that a submission still needs, in the order of the document, such as
-// items[2].unit_code. A text of white space counts as missing. buyer_subdivision, issue_time and base_quantity are
-// never required, and vat_rate is not required for tax category O. The result is never nil.
+// items[2].unit_code. A text of white space counts as missing, and vat_rate does not in tax category O. Fields
+// that it does not name are optional. The result is never nil.
 func Missing(d *api.Draft) []string {
 	missing := []string{}
 	need := func(path string, present bool) {

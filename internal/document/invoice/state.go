@@ -86,7 +86,7 @@ func (s States) Get(d Dimension) (value string, terminal, reported bool) {
 	return "", false, false
 }
 
-// Stored returns one dimension as the store keeps it, or the zero StoredState if nothing was reported or d is not one
+// Stored returns one dimension as the ledger keeps it, or the zero StoredState if nothing was reported or d is not one
 // of [Dimensions].
 func (s States) Stored(d Dimension) StoredState {
 	switch d {
@@ -102,7 +102,7 @@ func (s States) Stored(d Dimension) StoredState {
 	return StoredState{}
 }
 
-// stored returns the state as the store keeps it.
+// stored returns the state as the ledger keeps it.
 func (s State[D]) stored() StoredState {
 	return StoredState{Value: s.value, Terminal: s.terminal, Meaning: s.meaning}
 }
@@ -132,8 +132,8 @@ type StoredState struct {
 	Meaning api.Meaning
 }
 
-// RestoreStates restores states from the store's rows, one for each dimension. Only the store may call it, because new
-// states come from [ReadReport] alone; the architecture test lists its callers. A dimension without a row is not
+// RestoreStates restores states from the ledger's rows, one for each dimension. Only the ledger may call it, because
+// new states come from [ReadReport] alone; the architecture test lists its callers. A dimension without a row is not
 // reported. A key that is not one of [Dimensions] is ignored.
 func RestoreStates(rows map[Dimension]StoredState) States {
 	return States{

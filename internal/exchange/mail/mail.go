@@ -1,5 +1,5 @@
-// Package mail sends the mails that transactions of the store cause: invitations, links for a new password, and notices
-// to owners.
+// Package mail sends the mails that transactions of the ledger cause: invitations, links for a new password, and
+// notices to owners.
 //
 // A mail is committed with the act that causes it. [Mailer.Work] claims it under a lease, writes it in the language of
 // its recipient, gives it to the relay, and records the result. A mail is sent at least once: a process that ends

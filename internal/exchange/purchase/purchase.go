@@ -131,7 +131,7 @@ const (
 func (s *Service) leaseDuration() time.Duration { return 2*s.CallTimeout + leaseMargin }
 
 // Sync makes one run at a claimed connection: it reads page after page until the provider has no more, or until a
-// failure. It releases the lease with the time of the next run. The error is the store's. After an error, the
+// failure. It releases the lease with the time of the next run. The error is the ledger's. After an error, the
 // connection is due again when the lease ends, and the next run continues from what was committed.
 func (s *Service) Sync(ctx context.Context, lease incoming.PurchaseLease) error {
 	r := &syncRun{Service: s, lease: lease, pageSize: cmp.Or(s.PageSize, DefaultPageSize),

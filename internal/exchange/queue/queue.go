@@ -1,13 +1,13 @@
-// Package queue runs due work: webhook deliveries, status queries of submissions and purchase syncs.
+// Package queue runs due work: webhook deliveries, status queries of submissions, purchase syncs and mails.
 //
 // How it works, in ten points:
 //
-//  1. A queue is the due work of one destination or one provider connection; its rows in the store carry a due time and
-//     a lease and are the only copy of that work.
+//  1. A queue is the due work of one destination or one provider connection; its rows carry a due time and a lease,
+//     and are the only copy of that work.
 //  2. A scan finds the queues with due work, one bounded step after the other, and makes them ready.
 //  3. A scan begins when a commit has caused work, when the next work it knows of becomes due, when the
 //     ready list has room again for queues left out, and at the latest one poll interval after the last scan; it ends when the
-//     store has no further step.
+//     database has no further step.
 //  4. The scheduler claims of each ready queue as many tasks as it can begin at once; their leases keep other
 //     processes from working on them, and a task that is not finished is due again when its lease ends.
 //  5. Companies take turns, and so do the queues of a company; a company holds no more than a fixed fraction of the

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// maxClaims bounds the claims that are made at the same time. The store commits concurrent claims together.
+// maxClaims bounds the claims that are made at the same time. The database commits concurrent claims together.
 const maxClaims = 16
 
 // scheduler runs one source. Its fields belong to the goroutine of [Run]. Whatever blocks (a scan step, a claim, a

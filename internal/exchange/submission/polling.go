@@ -30,8 +30,8 @@ const (
 	longOpen  = 90 * 24 * time.Hour
 	dailyPoll = 24 * time.Hour
 	// maxWaitAfterFailure is the longest wait after a response without information, so that every submission is polled
-	// soon after an outage. The connection's circuit breaker bounds the cost of a long outage: see circuit.go in the
-	// store.
+	// soon after an outage. The connection's circuit breaker bounds the cost of a long outage: see circuit.go of
+	// package invoices.
 	maxWaitAfterFailure = time.Minute
 )
 

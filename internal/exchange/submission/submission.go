@@ -6,9 +6,10 @@
 //   - The intent to submit is committed, with its permanent reference, before a byte leaves. The provider is called
 //     outside any transaction. Its response and everything that follows from it are committed in one transaction.
 //   - An ambiguous response makes the outcome unknown. It never makes a state, and it is never a reason to send again.
-//   - decide in record.go is the only place where evidence becomes state. The HTTP status is not an input to a state.
+//   - decide in decide.go is the only place where evidence becomes state; replay.go repeats it to prove what is shown.
+//     The HTTP status is not an input to a state.
 //
-// These are the rules. The constants are in record.go and polling.go.
+// These are the rules. The constants are in decide.go and polling.go.
 //
 //	What             When                                                      Why
 //
@@ -17,8 +18,8 @@
 //	Query, then      After a restore from a backup: the status under this      The backup may be older than a submission that
 //	send             reference, those that the provider had not received       the provider has accepted.
 //	                 by then, and the next four.
-//	Make it a draft  If nothing was sent, or the provider refused the call     Only then does the provider certainly not have
-//	again            unread (401, 403, 429).                                   the document. The next try uses the same
+//	Make it a draft  If nothing was sent, or the adapter knows that the        Only then does the provider certainly not have
+//	again            provider refused the call before it took the document.    the document. The next try uses the same
 //	                                                                           reference.
 //	Poll             1 s after a change, then after twice as long each time,   The provider reports later states only when it
 //	                 up to 1 h; once a day after 90 days, or when the          is polled. Old submissions stay cheap, and all
@@ -36,14 +37,13 @@
 //	Stop polling     When all four states are terminal. A submission is never  An administrator can resolve an unknown outcome.
 //	                 given up.
 //
-// Start reading at [Service.Submit], then [Service.Poll], then decide in record.go. The file restored.go is about
+// Start reading at [Service.Submit], then [Service.Poll], then decide in decide.go. The file restored.go is about
 // databases that were restored from a backup.
 package submission
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -112,12 +112,13 @@ func (s *Service) Submit(ctx context.Context, tenant *base.Tenant, id base.ID) (
 		return found, err
 	}
 	defer release()
-	lease, begun, err := invoices.BeginSubmission(ctx, tenant, id, s.intent())
-	submission, err := s.sendBegun(ctx, lease, begun, err)
+	lease, err := s.beginAndSend(ctx, func() (invoices.SubmissionLease, bool, error) {
+		return invoices.BeginSubmission(ctx, tenant, id, s.intent())
+	})
 	if err != nil {
 		return invoices.Invoice{}, err
 	}
-	return lease.Submitted(submission), nil
+	return lease.Submitted(), nil
 }
 
 // SubmitCreditNote submits a credit note as [Service.Submit] does an invoice. It returns the errors of
@@ -132,12 +133,13 @@ func (s *Service) SubmitCreditNote(ctx context.Context, tenant *base.Tenant, id 
 		return found, err
 	}
 	defer release()
-	lease, begun, err := invoices.BeginCreditNoteSubmission(ctx, tenant, id, s.intent())
-	submission, err := s.sendBegun(ctx, lease, begun, err)
+	lease, err := s.beginAndSend(ctx, func() (invoices.SubmissionLease, bool, error) {
+		return invoices.BeginCreditNoteSubmission(ctx, tenant, id, s.intent())
+	})
 	if err != nil {
 		return invoices.CreditNote{}, err
 	}
-	return lease.SubmittedCreditNote(submission), nil
+	return lease.SubmittedCreditNote(), nil
 }
 
 // admit waits until the company may make a call, and returns the function that ends it. While it has to wait, current
@@ -164,30 +166,31 @@ func (s *Service) intent() invoices.Intent {
 		LeaseDuration: s.CallTimeout + leaseMargin}
 }
 
-// sendBegun sends the document of a submission that has begun, and returns the submission as it is recorded. The
-// arguments after ctx are the results of the store.
-func (s *Service) sendBegun(ctx context.Context, lease invoices.SubmissionLease, begun bool,
-	err error) (invoices.Submission, error) {
+// beginAndSend commits the intent of a submission and sends its document, unless the submission had begun before. It
+// returns the lease with the submission as it is recorded then.
+func (s *Service) beginAndSend(ctx context.Context,
+	begin func() (lease invoices.SubmissionLease, begun bool, err error)) (invoices.SubmissionLease, error) {
+	lease, begun, err := begin()
 	if errors.Is(err, invoices.ErrNotApproved) {
 		s.Log.WarnContext(ctx,
 			"submission refused: approve the connection for this release with quittance connection approve",
 			"account", lease.Tenant.Account(), "release", s.Release, "error", err)
 	}
 	if err != nil || !begun {
-		return lease.Submission, err
+		return lease, err
 	}
 	ctx, send := context.WithoutCancel(ctx), s.send
 	if lease.Restored {
 		send = s.sendRestored
 	}
-	recorded, err := send(ctx, lease)
+	lease.Submission, err = send(ctx, lease)
 	switch {
 	case errors.Is(err, base.ErrLeaseLost):
 		err = invoices.ErrSubmissionInProgress // another worker goes on with it, perhaps under another reference
-	case err == nil && !recorded.MaybeSent():
+	case err == nil && !lease.Submission.MaybeSent():
 		err = ErrNotSubmitted
 	}
-	return recorded, err
+	return lease, err
 }
 
 // Poll queries the status of one claimed submission and records the response. If the provider does not have the
@@ -330,66 +333,4 @@ func (s *Service) endCall(span *tracing.Span, response *providerResponse) {
 	s.db.Checkpoint(base.After, "provider "+response.call)
 	span.EndProviderCall(response.Kind.String(), response.HTTPStatus, string(response.ErrorClass))
 	s.Observe(response.call, response.Kind.String(), response.Duration)
-}
-
-// record commits what follows from a response, and logs the call.
-func (s *Service) record(ctx context.Context, lease invoices.SubmissionLease,
-	response providerResponse) (invoices.Submission, error) {
-	return s.recordBy(ctx, lease, response, response.decide)
-}
-
-// recordBy commits what decide makes of a response, and logs the call.
-func (s *Service) recordBy(ctx context.Context, lease invoices.SubmissionLease, response providerResponse,
-	decide decision) (invoices.Submission, error) {
-	recorded, err := recordWithRetry(ctx, lease, decide)
-	s.logCall(ctx, lease, response, recorded, err)
-	if err == nil && s.ObserveOutcome != nil && recorded.Outcome != lease.Submission.Outcome {
-		s.ObserveOutcome(recorded.Outcome)
-	}
-	return recorded, err
-}
-
-// decision says what follows from a response; see [invoices.SubmissionLease.Record].
-type decision = func(s invoices.Submission, held bool, now time.Time) (invoices.Decision, error)
-
-// recordWithRetry commits what follows from a response. A response must not be lost because the database is unavailable
-// for a moment, so recordWithRetry tries again for a while. If it fails, a later poll queries the provider again.
-func recordWithRetry(ctx context.Context, lease invoices.SubmissionLease,
-	decide decision) (invoices.Submission, error) {
-	const timeout = 15 * time.Second
-	deadline, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	for wait := 50 * time.Millisecond; ; wait *= 2 {
-		recorded, err := lease.Record(ctx, decide)
-		if err == nil || !errors.Is(err, base.ErrUnavailable) {
-			return recorded, err
-		}
-		select {
-		case <-deadline.Done():
-			return recorded, fmt.Errorf("record the provider's answer: %w", err)
-		case <-time.After(wait):
-		}
-	}
-}
-
-// logCall writes the log line of a provider call.
-func (s *Service) logCall(ctx context.Context, lease invoices.SubmissionLease, response providerResponse,
-	recorded invoices.Submission, err error) {
-	s.Log.InfoContext(ctx, "provider call", "call", response.call, "account", lease.Tenant.Account(),
-		"connection", lease.Connection.ID, "request_id", base.ActorOf(ctx).RequestID,
-		"submission", lease.Submission.ID, "kind", response.Kind.String(), "status", response.HTTPStatus,
-		"class", string(response.ErrorClass), "duration_ms", response.Duration.Milliseconds(),
-		"outcome", string(recorded.Outcome), "error", err)
-	if contradicted(recorded) && !contradicted(lease.Submission) {
-		s.Log.ErrorContext(ctx,
-			"the provider has a document that was resolved by rejecting it: there may be two for one invoice",
-			"account", lease.Tenant.Account(), "submission", recorded.ID, "invoice", recorded.Invoice,
-			"resolved_by", recorded.Resolved.By, "resolved_at", recorded.Resolved.At)
-	}
-}
-
-// contradicted reports whether the provider has reported a submission that an administrator had resolved by rejecting
-// it.
-func contradicted(s invoices.Submission) bool {
-	return s.Resolved != nil && s.Resolved.ContradictedAt != nil
 }

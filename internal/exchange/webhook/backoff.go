@@ -14,7 +14,7 @@ type Backoff struct {
 	Attempts int
 }
 
-// DefaultBackoff is the default schedule: 12 attempts in about a day.
+// DefaultBackoff is the schedule of a server without flags for it: 12 attempts in about a day.
 func DefaultBackoff() Backoff { return Backoff{First: 5 * time.Second, Attempts: 12} }
 
 // Next returns how long to wait after the given number of attempts, and whether there is another attempt. The wait is

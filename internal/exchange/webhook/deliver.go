@@ -118,7 +118,8 @@ func (d *Deliverer) update(lease events.DeliveryLease, result Result) events.Del
 	case Retry:
 		wait, again := d.Backoff.Next(lease.Round+1, result.RetryAfter, d.Jitter())
 		if again {
-			// With the default policy, half of the attempts take half an hour and the others days.
+			// With the default policy, half of the attempts take half an hour and the others most of a day. Owners
+			// are told then that the receiver keeps failing.
 			return events.DeliveryUpdate{State: events.DeliveryPending, DueAt: d.Now().Add(wait),
 				KeepsFailing: lease.Round == d.Backoff.Attempts/2}
 		}

@@ -9,7 +9,7 @@
 //   - book: the customers and items that the forms know.
 //   - site: puts the subjects together, and has the overview and the navigation.
 //
-// Each imports this package and those before it in the list.
+// Each imports this package, and may import those before it in the list.
 //
 // Its invariants: a page shows what is stored and infers nothing, least of all a state; a session cookie is not a
 // bearer token, and the API never reads cookies; nothing that others stored becomes markup, and a retained body leaves
@@ -17,9 +17,10 @@
 // secret or credential, except the signing secret of a new subscription, once; everything works without JavaScript,
 // which only refreshes live parts and converts times to the reader's time zone.
 //
-// Start reading at [New] and [Console.Serve], then at a [Subject]. Each page has one Go file with its routes, handlers
-// and view model, and one template file that defines "content". All markup is in the templates, and all texts are in
-// messages/LANGUAGE.json, one file for each language. A handler is a function that takes a [*Request], which embeds
-// that of the kit of pages, and returns an error. It answers with [page.Request.Show], or with [page.Request.Redirect]
-// after a change. A live part of a page is a fragment that the browser polls ([page.Live]).
+// Start reading at [New] and [Console.Serve], then at a [Subject]. Most pages have one Go file with routes, handlers
+// and view model, and one template file that defines "content"; the form of drafts has several. All markup is in the
+// templates, and all texts are in messages/LANGUAGE.json, one file for each language. A handler is a function that
+// takes a [*Request], which embeds that of the kit of pages, and returns an error. It answers with [page.Request.Show],
+// or with [page.Request.Redirect] after a change. A live part of a page is a fragment that the browser polls
+// ([page.Live]).
 package console

@@ -107,7 +107,7 @@ func (req *request) listAudit() error {
 	return req.Show(http.StatusOK, "audit", "op.audit.title", page.Layout{Section: "audit", Body: p})
 }
 
-// read returns the filter for the store. A value that no entry can have is a bad request.
+// read returns the filter for the ledger. A value that no entry can have is a bad request.
 func (f auditFilter) read() (base.AuditFilter, error) {
 	filter := base.AuditFilter{Actor: f.Actor, Act: f.Act, Limit: maxPerPage + 1}
 	if f.Account != "" {

@@ -128,7 +128,7 @@ func (req *Request) Serve(do func() error) (err error) {
 // as not found.
 func (req *Request) ID(name string) (base.ID, error) {
 	id, err := base.ParseID(req.Values[name])
-	if err != nil || id.IsZero() { // the store does not accept a zero identifier
+	if err != nil || id.IsZero() { // the ledger does not accept a zero identifier
 		return base.ID{}, base.ErrNotFound
 	}
 	return id, nil

@@ -52,7 +52,7 @@ type call struct {
 // identifier.
 func (c *call) id(name string) (base.ID, error) {
 	id, err := base.ParseID(c.path[name])
-	if err != nil || id.IsZero() { // the store binds no zero identifier
+	if err != nil || id.IsZero() { // the ledger binds no zero identifier
 		return base.ID{}, base.ErrNotFound
 	}
 	return id, nil

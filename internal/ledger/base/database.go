@@ -209,7 +209,7 @@ func (db *DB) Checkpoint(moment Moment, step string) { db.database.Checkpoint(mo
 // replaces it.
 func (db *DB) Now() time.Time { return db.database.Now() }
 
-// Close waits for the goroutines of the store and closes the database. The caller stops its workers first.
+// Close waits for the goroutines of the database and closes the database. The caller stops its workers first.
 func (db *DB) Close() error { return db.database.Close() }
 
 // Engine returns "sqlite" or "postgres", for logs and metrics.

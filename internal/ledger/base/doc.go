@@ -2,7 +2,8 @@
 // may act, seals, the audit log, and quotas.
 //
 // A [*Tenant] comes only from this package: from [DB.Authenticate] and [DB.AuthenticateAPIKey], from a [Queue] of due
-// work, or from [DB.Tenant] for an administrator. [Tenant.Write] runs an operation in a transaction, a [Tx], which
+// work, or from [DB.Tenant] for an administrator. [DB.TenantOf] makes one of any identifiers: it is for rows that an
+// operation of the ledger has read itself. [Tenant.Write] runs an operation in a transaction, a [Tx], which
 // checks that the caller may still do what it does; [Tenant.Read] and [Tenant.List] read. Packages outside of the
 // ledger see none of these; they may only name a tenant and a database.
 //

@@ -96,7 +96,7 @@ func (id *ID) Scan(value any) error {
 	return nil
 }
 
-// NewID makes an identifier from the store's clock and randomness, for what is kept elsewhere, such as a request id.
+// NewID makes an identifier from the database's clock and randomness, for what is kept elsewhere, such as a request id.
 func (db *DB) NewID() (ID, error) { return NewID(db.Now(), db.random) }
 
 // OldestID returns the smallest identifier that can be created at a time.

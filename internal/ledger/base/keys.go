@@ -11,7 +11,7 @@ import (
 	"quittance/internal/platform/secret"
 )
 
-// ErrNoKeys says that the store was opened without keys, only to migrate it.
+// ErrNoKeys says that the database was opened without keys, only to migrate it.
 var ErrNoKeys = errors.New("store opened without keys")
 
 // Sealer seals and opens values with the keys of the process. It reads the key file again if a value is sealed under an
@@ -55,7 +55,7 @@ func (s *Sealer) Current() (*secret.Keyring, error) {
 	return s.keys, nil
 }
 
-// Keys returns the keys in use, or nil if the store was opened without keys.
+// Keys returns the keys in use, or nil if the database was opened without keys.
 func (db *DB) Keys() *secret.Keyring {
 	keys, err := db.keys.Current()
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 )
 
 // Queue is the due work of one destination or one provider connection: the deliveries of a subscription, the
-// submissions of a connection, or its purchase sync. Workers take turns over queues, so that the backlog of one company
-// does not delay others.
+// submissions of a connection or its purchase sync, or the mails of a company. Workers take turns over queues, so that
+// the backlog of one company does not delay others.
 type Queue struct {
 	tenant  *Tenant
 	account ID

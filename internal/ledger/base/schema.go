@@ -18,7 +18,7 @@ const (
 	MakeSchema SchemaUse = iota
 	// UpdateSchema updates an older schema; a database without one gives [ErrNoSchema].
 	UpdateSchema
-	// KeepSchema changes nothing: a database without a schema gives [ErrNoSchema], and an older one
+	// KeepSchema does not change the schema: a database without one gives [ErrNoSchema], and an older one
 	// [ledger.ErrOlderSchema].
 	KeepSchema
 )

@@ -6,9 +6,9 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/front/view"
+	"quittance/internal/ledger"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/events"
-	"quittance/internal/ledger/invoices"
 	"quittance/test/kit"
 	"quittance/test/ledgertest/fixture"
 )
@@ -104,7 +104,7 @@ func TestAbandonedAttempt(t *testing.T) {
 		first := claim(false)
 		f.Clock.Advance(fixture.LeaseDuration)
 		claim(true)
-		kit.Must(t, invoices.ReleaseOrphanedLeases(ctx, f.DB))
+		kit.Must(t, ledger.ReleaseOrphanedLeases(ctx, f.DB))
 		d := claim(true)
 		kit.Must(t, d.RecordAttempt(ctx, fixture.Attempt(f, 0),
 			events.DeliveryUpdate{State: events.DeliveryPending, DueAt: f.Clock.Now().Add(time.Minute)}))

@@ -40,7 +40,7 @@ func (l SubmissionLease) logCircuit(ctx context.Context, turned circuitTurn) {
 	log, since := l.Tenant.DB().Log(), turned.since.Format(time.RFC3339)
 	if turned.open {
 		log.WarnContext(ctx,
-			"a provider connection is in trouble: new submissions are tried once and their invoices stay drafts, states of submitted ones come late, nothing is lost",
+			"a provider connection is in trouble: new submissions are tried once, and stay drafts only if nothing was sent; states of submitted ones come late, nothing is lost",
 			"account", l.Tenant.Account(), "connection", l.Submission.Connection, "reason", turned.reason,
 			"failures", turned.failures, "since", since)
 		return

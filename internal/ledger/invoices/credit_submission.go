@@ -162,10 +162,9 @@ func BeginCreditNoteSubmission(ctx context.Context, t *base.Tenant, id base.ID,
 	return lease, begun, duplicateNumber(ctx, t, err, sendable{invoice: &lease.invoice, note: &lease.note})
 }
 
-// SubmittedCreditNote returns the credit note of a lease that [BeginCreditNoteSubmission] returned, with a
-// submission as [SubmissionLease.Record] returned it.
-func (l SubmissionLease) SubmittedCreditNote(s Submission) CreditNote {
-	note := l.note
+// SubmittedCreditNote is [SubmissionLease.Submitted] for a lease that [BeginCreditNoteSubmission] returned.
+func (l SubmissionLease) SubmittedCreditNote() CreditNote {
+	note, s := l.note, l.Submission
 	note.Submission = &s
 	if s.version > 0 {
 		note.Version, note.UpdatedAt = s.version, s.updatedAt

@@ -175,8 +175,8 @@ func scanInvoice(row base.Row) (Invoice, error) {
 	return r.parse()
 }
 
-// invoice reads an invoice with its current submission in a transaction. lock is empty, or the engine's forUpdate to
-// lock the invoice until the end of the transaction.
+// readInvoice reads an invoice with its current submission in a transaction. lock is empty, or the engine's forUpdate
+// to lock the invoice until the end of the transaction.
 func readInvoice(ctx context.Context, t *base.Tenant, q base.Querier, id base.ID, lock string) (Invoice, error) {
 	found, err := scanInvoice(q.QueryRowContext(ctx,
 		`select `+invoiceColumns+` from invoices i where i.tenant_id = $1 and i.id = $2`+lock, t.ID(), id))

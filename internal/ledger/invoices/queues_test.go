@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"quittance/client/api"
+	"quittance/internal/ledger"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/events"
 	"quittance/internal/ledger/identity"
@@ -169,7 +170,7 @@ func TestReleaseOrphanedLeases(t *testing.T) {
 		asked = f.ClaimSubmissions(t, 1)[0]
 		fixture.Record(t, known, fixture.AllFour("accepted", false))
 		cut := f.Submit(t, "INV-2")
-		kit.Must(t, invoices.ReleaseOrphanedLeases(t.Context(), f.DB))
+		kit.Must(t, ledger.ReleaseOrphanedLeases(t.Context(), f.DB))
 		claimed := f.ClaimSubmissions(t, 10)
 		if len(claimed) != 2 || claimed[0].Submission.ID == known.Submission.ID ||
 			claimed[1].Submission.ID == known.Submission.ID {
@@ -199,7 +200,7 @@ func TestReleaseOrphanedDeliveryLeases(t *testing.T) {
 		kit.Must(t, f.ClaimDeliveries(t, waiting.ID, 1)[0].RecordAttempt(t.Context(), fixture.Attempt(f, 503), later))
 		kit.Must(t, f.ClaimDeliveries(t, done.ID, 1)[0].RecordAttempt(t.Context(), fixture.Attempt(f, 200),
 			events.DeliveryUpdate{State: events.DeliveryDelivered}))
-		kit.Must(t, invoices.ReleaseOrphanedLeases(t.Context(), f.DB))
+		kit.Must(t, ledger.ReleaseOrphanedLeases(t.Context(), f.DB))
 		for subscription, due := range map[base.ID]int{cut.ID: 1, waiting.ID: 0, done.ID: 0} {
 			if claimed := f.ClaimDeliveries(t, subscription, 10); len(claimed) != due {
 				t.Errorf("%d deliveries are due, want %d", len(claimed), due)
@@ -220,7 +221,7 @@ func TestReleaseOrphanedLeasesKeepsFrozenWork(t *testing.T) {
 		f.ClaimDeliveries(t, s.ID, 1)
 		_, err := invoices.ResetTenant(t.Context(), f.DB, f.Account.ID)
 		kit.Must(t, err)
-		kit.Must(t, invoices.ReleaseOrphanedLeases(t.Context(), f.DB))
+		kit.Must(t, ledger.ReleaseOrphanedLeases(t.Context(), f.DB))
 		f.Clock.Advance(48 * time.Hour)
 		if _, due := f.SubmissionQueue(t, f.Connection.ID); due {
 			t.Error("a submission of the old tenant is due")

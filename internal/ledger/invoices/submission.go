@@ -43,7 +43,7 @@ type Submission struct {
 	LastSHA256            [32]byte // digest of the previous response
 	PollWait              time.Duration
 	MissingSince          *time.Time // when the provider first said that it has no such document
-	MissingCount          int        // how many responses in a row have said so
+	MissingCount          int        // how many responses have said so since the document was last sent
 	TerminalAt            *time.Time
 	Evidence              int64      // number of evidence entries
 	DueAt                 *time.Time // when it is due, or its lease ends
@@ -287,10 +287,10 @@ type SubmissionLease struct {
 	note    CreditNote // as BeginCreditNoteSubmission left it
 }
 
-// Submitted returns the invoice of a lease that [BeginSubmission] returned, with a submission as
-// [SubmissionLease.Record] returned it. The result is what a reader would find at that moment.
-func (l SubmissionLease) Submitted(s Submission) Invoice {
-	found := l.invoice
+// Submitted returns the invoice of a lease that [BeginSubmission] returned, with the submission that the lease has: the
+// caller puts there what [SubmissionLease.Record] returned. The result is what a reader would find at that moment.
+func (l SubmissionLease) Submitted() Invoice {
+	found, s := l.invoice, l.Submission
 	found.Submission = &s
 	if s.version > 0 {
 		found.Version, found.UpdatedAt = s.version, s.updatedAt
@@ -303,8 +303,9 @@ func (l SubmissionLease) Kept(s Submission) bool {
 	return s.held && s.fencingToken == l.Submission.fencingToken
 }
 
-// Released returns the lease after [SubmissionLease.Record] has released it and returned s. ok is false if the caller
-// had lost it. [SubmissionLease.BeginResend] takes it again, unless another worker is faster.
+// Released returns what [SubmissionLease.BeginResend] takes the lease again with, after [SubmissionLease.Record] has
+// released it and returned s: nobody holds a lease meanwhile, and another worker may be faster. ok is false if the
+// caller had lost it before.
 func (l SubmissionLease) Released(s Submission) (released SubmissionLease, ok bool) {
 	l.Submission = s
 	return l, s.held

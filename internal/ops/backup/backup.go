@@ -1,5 +1,5 @@
-// Package backup writes backups of a store to a place, a directory or a bucket of an S3-compatible store, and restores
-// them.
+// Package backup writes backups of the database to a place, a directory or a bucket of an S3-compatible store, and
+// restores them.
 //
 // # What it promises
 //

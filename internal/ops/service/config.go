@@ -93,8 +93,8 @@ type Config struct {
 	// PurchasePageSize is how many incoming e-invoices one query asks the provider for, 1 to [purchase.MaxPageSize]; 0
 	// means [purchase.DefaultPageSize].
 	PurchasePageSize int
-	// RetryFirst is the first backoff of a webhook delivery, RetryAttempts its largest number of attempts; AttemptTimeout
-	// bounds one attempt.
+	// RetryFirst is the wait after the first attempt of a webhook delivery, and RetryAttempts the most attempts that it
+	// gets; see [webhook.Backoff]. AttemptTimeout bounds one attempt.
 	RetryFirst     time.Duration
 	RetryAttempts  int
 	AttemptTimeout time.Duration

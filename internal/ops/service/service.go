@@ -1,9 +1,9 @@
-// Package service assembles one Quittance process: the store, the API, the workers and the metrics. It creates all
+// Package service assembles one Quittance process: the database, the API, the workers and the metrics. It creates all
 // dependencies and passes them down.
 //
 // Its invariants: a process that cannot keep its promises does not start (a second server on one SQLite file, the wrong
 // keys, sandbox flags in production, a transport simulator outside local, plain HTTP beyond loopback); it stops in
-// order: first the listeners, then the running work, then the store.
+// order: first the listeners, then the running work, then the database.
 //
 // Start reading at [Open], then [Service.Run].
 package service
@@ -72,7 +72,7 @@ type Service struct {
 	stopping                                 atomic.Bool // set when the process begins to stop
 }
 
-// Open checks the configuration, opens the store and opens the listeners. It serves nothing before [Service.Run].
+// Open checks the configuration, opens the database and opens the listeners. It serves nothing before [Service.Run].
 func Open(ctx context.Context, config Config) (_ *Service, err error) {
 	if err := config.check(); err != nil {
 		return nil, ErrConfig.Because(err)
@@ -369,12 +369,12 @@ func (s *Service) servers() []*httpserver.Server {
 // Submissions returns the service that submits documents.
 func (s *Service) Submissions() *submission.Service { return s.submissions }
 
-// DB returns the store, in which the sandbox creates its accounts.
+// DB returns the database, in which the sandbox creates its accounts.
 func (s *Service) DB() *base.DB { return s.db }
 
 // Run serves requests and runs work until ctx ends or a listener fails. Then it stops: it claims no more work and is no
 // longer ready, serves requests for config.ShutdownDelay, closes its listeners, waits up to config.Grace for running
-// requests and tasks, and closes the store. Tasks that are interrupted are due again when their leases end.
+// requests and tasks, and closes the database. Tasks that are interrupted are due again when their leases end.
 func (s *Service) Run(ctx context.Context) error {
 	// From now on the process acts by itself, not on a command of a user.
 	ctx, stop := context.WithCancel(base.WithActor(ctx, base.SystemActor()))
@@ -390,7 +390,7 @@ func (s *Service) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	if s.config.Workers && s.db.SingleServer() {
 		// Do this before serving: all leases that exist now belong to a process that has ended.
-		if err := invoices.ReleaseOrphanedLeases(ctx, s.db); err != nil {
+		if err := ledger.ReleaseOrphanedLeases(ctx, s.db); err != nil {
 			return errors.Join(err, s.Close())
 		}
 	}

@@ -35,7 +35,7 @@ func (s *Service) startTracing() (err error) {
 	return nil
 }
 
-// observeWrite returns the function that traces the writes of the store, nil without traces.
+// observeWrite returns the function that traces the writes of the database, nil without traces.
 func (s *Service) observeWrite() func(context.Context, string) func(error) {
 	if s.tracer == nil {
 		return nil

@@ -24,7 +24,7 @@ import (
 // Drafts are submitted together in three steps: a page that says what will be submitted, the submissions themselves,
 // and a page that says of each what happened. Each draft is submitted by [submission.Service.Submit] with the checks
 // and guarantees of a single one. That submission is idempotent, so repeating the form sends nothing twice. The last
-// page has the results in its address and reads the rest from the store, so that it can be loaded again.
+// page has the results in its address and reads the rest from the ledger, so that it can be loaded again.
 
 // The limits of one form.
 const (
@@ -196,7 +196,7 @@ func submitAll(req *console.Request, ids []base.ID) []string {
 	return keys
 }
 
-// showBulkResults says of each invoice in the address what happened to it. Its state comes from the store.
+// showBulkResults says of each invoice in the address what happened to it. Its state comes from the ledger.
 func showBulkResults(req *console.Request) error {
 	values := req.R.URL.Query()[bulkResultParameter]
 	names, keys := make([]string, len(values)), map[string]string{}

@@ -38,7 +38,7 @@ type pageTab struct {
 	Count, Failed int
 }
 
-// pageTabs returns the tabs of the page at a path. The address names the current one; otherwise it is the first.
+// newPageTabs returns the tabs of the page at a path. The address names the current one; otherwise it is the first.
 func newPageTabs(req *console.Request, path string, tabs ...pageTab) pageTabs {
 	out := pageTabs{Current: tabs[0].Name}
 	chosen := req.R.URL.Query().Get(console.TabParameter)

@@ -310,10 +310,10 @@ func (checked *CheckedForm) lines(showMissing bool) []formLine {
 	return out
 }
 
-// mainDraftFields is the number of draftFields that are always visible, besides the last one.
+// mainDraftFields is the number of [Fields] of a draft that are always visible, besides the last one.
 const mainDraftFields = 13
 
-// mainItemFields is the number of itemFields that are always visible.
+// mainItemFields is the number of fields of an item that are always visible.
 const mainItemFields = 6
 
 // lineNet returns the amount of a line: that of a draft with this line alone.

@@ -121,8 +121,10 @@ func TestPrint(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
 	v := s.loggedIn(t)
-	page := v.read("/invoices/" + v.created(complete("INV-1")) + "/print")
-	for _, want := range []string{"INV-1", "1,000.00", `value="1050.00" title="1050.00 AED">1,050.00`, ">hours</bdi>",
+	form := complete("INV-1")
+	form.Set("buyer_reference", "COST-CENTRE-7")
+	page := v.read("/invoices/" + v.created(form) + "/print")
+	for _, want := range []string{"INV-1", "COST-CENTRE-7", "1,000.00", `value="1050.00" title="1050.00 AED">1,050.00`, ">hours</bdi>",
 		"1 Mar 2026", "Standard rate", "Credit transfer", "not the legal document", "It was not sent",
 		"All data here is synthetic"} {
 		if !strings.Contains(page.body, want) {
