@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"quittance/client/api"
+	"quittance/internal/document"
 	"quittance/internal/document/invoice"
 	"quittance/internal/exchange/webhook"
 	"quittance/internal/ledger/base"
@@ -79,7 +80,7 @@ func seedCreditNote(ctx context.Context, tenant *base.Tenant, credited invoices.
 	}
 	_, err := invoices.CreateCreditNote(ctx, tenant, credited.ID,
 		func(draft *api.Draft, live []invoice.Credit) (invoices.NewCreditNote, error) {
-			credit, faults := invoice.NewCredit(draft, live, &request)
+			credit, faults := invoice.NewCredit(draft, live, &request, document.PINTAE.Arithmetic())
 			if len(faults) > 0 {
 				return invoices.NewCreditNote{}, fmt.Errorf("seed a credit note: %v", faults)
 			}

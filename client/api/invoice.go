@@ -158,7 +158,7 @@ type Preflight struct {
 	Complete bool     `json:"complete" doc:"True if missing is empty: nothing is missing for submission or contradicts itself, including what the document format of the connection needs, if it has one."`
 	Missing  []string `json:"missing" nullable:"false" doc:"JSON paths of the fields that a submission still needs: those that are missing, and those of a tax that contradicts its category in every document format, such as a rate above 0 of a zero-rated item. warnings has the rule of each contradiction."`
 	Warnings Faults   `json:"warnings" nullable:"false" doc:"Advice by JSON path. Warnings about paths that are not in missing do not prevent a submission."`
-	Computed Computed `json:"computed" doc:"Totals as the server computes them: lines rounded to the minor unit, tax rounded per category and rate."`
+	Computed Computed `json:"computed" doc:"Totals as the server computes them: lines rounded to the minor unit, or to the digits of the document format of the connection; tax rounded per category and rate."`
 }
 
 // Computed are the totals of a draft. Each is null if it cannot be computed from the draft.

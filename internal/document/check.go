@@ -303,48 +303,45 @@ func (c *checker) price(l *line) {
 	}
 }
 
-// totals compares the customer's total with the computed one. It accepts the document's total, and also the total that
-// the API computes if the two differ only by the document's rounding: by at most one minor unit for each line.
+// totals compares the author's total with the computed one. The document asks for the author's if rounding explains the
+// difference, and states it (BT-114).
 func (c *checker) totals() {
-	stated := number(c.Draft.TotalAmount)
-	path := "total_amount"
-	if c.Credit != nil {
-		stated = string(c.Credit.TotalAmount)
-	}
 	m, ok := compute(c.profile, c.Document)
+	stated, _ := c.stated()
 	if !ok {
 		c.notComputable()
 		return
 	}
 	if c.profile == PINTAE && m.payable.Sign() < 0 {
-		c.add(path, ruleNegativeTotal, ruleIDs{},
+		c.add("total_amount", ruleNegativeTotal, ruleIDs{},
 			"the total is below zero: reduce an earlier invoice with a credit note instead")
 	}
-	if stated == "" || decimal(stated).Cmp(m.payable) == 0 {
-		return
+	if !m.asStated {
+		c.add("total_amount", ruleTotal, ruleIDs{"ibr-co-15", "BR-CO-15"},
+			fmt.Sprintf("the lines and their tax add up to %s, not to %s", m.total, stated))
 	}
-	unit := new(big.Rat).Inv(decimal("1" + strings.Repeat("0", minorUnits(text(c.Draft.Currency)))))
-	tolerance := unit.Mul(unit, big.NewRat(int64(len(m.lines)), 1))
-	away := new(big.Rat).Sub(decimal(stated), m.payable)
-	if exact := c.exactTotal(); exact != "" && decimal(exact).Cmp(decimal(stated)) == 0 &&
-		away.Abs(away).Cmp(tolerance) <= 0 {
-		return
-	}
-	c.add(path, ruleTotal, ruleIDs{"ibr-co-15", "BR-CO-15"},
-		fmt.Sprintf("the lines and their tax add up to %s", money(m.payable)))
 }
 
 // notComputable explains why a document without any other finding has no amounts: a line has too many digits for the
 // rule of its profile.
 func (c *checker) notComputable() {
+	if _, known := codelist.Currencies().Lookup(text(c.Draft.Currency)); !known {
+		return
+	}
 	for i := range c.lines {
 		l := &c.lines[i]
 		if l.quantity == "" || l.price == "" || decimal(l.base).Sign() <= 0 {
 			continue
 		}
-		if _, ok := c.profile.lineAmount(l.quantity, l.price, l.base); !ok {
+		if one := []invoice.Line{{Quantity: l.quantity, Price: l.price, Base: l.base}}; !c.computable(one) {
 			c.add(l.path+".quantity", ruleNotComputable, ruleIDs{"ibr-147-ae", ""},
 				"the amount of the line is too large to be checked by the receiver: split the line")
 		}
 	}
+}
+
+// computable tells whether lines have amounts.
+func (c *checker) computable(lines []invoice.Line) bool {
+	_, ok := c.profile.Arithmetic().Sum(c.Draft.Currency, lines)
+	return ok
 }

@@ -112,16 +112,18 @@ func Needs(p Profile, d Document) Findings {
 	return findings
 }
 
-// Totals returns the totals that the document carries. Each is nil if it cannot be computed from the draft. They
-// differ from [invoice.Compute] where the profile has its own arithmetic: amounts have two digits after the point in
-// every currency, and in PINT-AE some lines of exactly half a cent are rounded to the other side.
+// Totals returns the totals of the document, the total without the rounding that its author states. Each is nil if it
+// cannot be computed.
 func Totals(p Profile, d Document) api.Computed {
+	if d.Credit == nil {
+		return p.Arithmetic().Compute(d.Draft).Wire()
+	}
 	m, ok := compute(p, d)
 	if !ok {
 		return api.Computed{}
 	}
 	return api.Computed{Net: new(api.Amount(money(m.net))), Tax: new(api.Amount(money(m.tax))),
-		Total: new(api.Amount(money(m.payable)))}
+		Total: new(api.Amount(m.total.String()))}
 }
 
 var errNoID = errors.New("document: no identifier")
@@ -135,10 +137,14 @@ func Write(p Profile, d Document) ([]byte, error) {
 		return nil, &IncompleteError{Findings: findings}
 	}
 	m, _ := compute(p, d) // a complete document can be computed
+	return m.write(), nil
+}
+
+func (m *model) write() []byte {
 	var out bytes.Buffer
 	w := &writer{out: &out}
-	w.document(m)
-	return out.Bytes(), nil
+	w.document(*m)
+	return out.Bytes()
 }
 
 // seller is the company profile, never nil.
@@ -149,15 +155,16 @@ func (d Document) seller() *api.Profile {
 	return d.Seller
 }
 
-// exactTotal is the total with tax as the API computes it, or "" if it cannot.
-func (d Document) exactTotal() string {
-	if d.Credit != nil {
-		return string(d.Credit.TotalAmount)
+// stated returns the total with tax that the author of the document states, "" if there is none, and how many roundings
+// beside those of its lines explain a difference to the computed one.
+func (d Document) stated() (total string, roundings int) {
+	switch {
+	case d.Credit == nil:
+		return number(d.Draft.TotalAmount), 0
+	case d.Credit.Kind == api.CreditFull:
+		return string(d.Credit.TotalAmount), 0
 	}
-	if total := invoice.Compute(d.Draft).Total; total != nil {
-		return total.String()
-	}
-	return ""
+	return string(d.Credit.TotalAmount), invoice.CreditRoundings(d.Draft)
 }
 
 // text returns an optional text without surrounding white space, "" if it is absent. No document has empty elements, so

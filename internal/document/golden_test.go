@@ -69,7 +69,7 @@ func credited(t *testing.T, d document.Document, reason string, items ...api.Cre
 	if len(items) > 0 {
 		request.Kind, request.Items = new(api.CreditPartial), items
 	}
-	credit, faults := invoice.NewCredit(d.Draft, nil, &request)
+	credit, faults := invoice.NewCredit(d.Draft, nil, &request, document.PINTAE.Arithmetic())
 	if len(faults) > 0 {
 		t.Fatal(faults)
 	}

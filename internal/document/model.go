@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"quittance/client/api"
-	"quittance/internal/document/codelist"
 	"quittance/internal/document/invoice"
 )
 
@@ -34,8 +33,12 @@ type model struct {
 	lines   []line
 	groups  []group
 	// net is the sum of the lines (BT-106, BT-109), tax that of the groups (BT-110), gross both (BT-112). payable (BT-115)
-	// is gross and rounding (BT-114), which is not 0 only in a currency whose minor unit is coarser than a cent.
+	// is gross and rounding (BT-114), which is not 0 in a currency whose minor unit is coarser than a cent, and where the
+	// author rounds in another way. asStated tells whether it is the total that the author states; total is the computed
+	// one.
 	net, tax, gross, rounding, payable *big.Rat
+	asStated                           bool
+	total                              invoice.Amount
 	// rate is the exchange rate into dirhams: 1 in that currency, nil if it is not known.
 	rate *big.Rat
 }
@@ -59,19 +62,15 @@ type line struct {
 
 // group is a part of the tax breakdown (BG-23): the lines of one category and rate.
 type group struct {
-	category, percent string
-	item              *api.Item // the first line of the group that says why no tax is charged, or the first line
-	taxable, tax      *big.Rat
+	invoice.TaxSubtotal
+	item *api.Item // the first line of the group that says why no tax is charged, or the first line
 }
 
 // percent returns the rate that the document shows for a line, "" if the category has none: out of scope (BR-O-05), and
 // exempt in PINT-AE (aligned-ibrp-e-05).
 func (p Profile) percent(item *api.Item) string {
-	category := text(item.VATCategory)
-	if category == outOfScope || p == PINTAE && category == exempt {
-		return ""
-	}
-	return shortest(number(item.VATRate))
+	line := invoice.LineOf(item)
+	return p.Arithmetic().Rate(&line)
 }
 
 // newLine returns the line of an item without its amounts.
@@ -104,13 +103,10 @@ func documentLines(p Profile, d Document) []line {
 		case credited.Quantity != nil:
 			l.quantity = number(credited.Quantity)
 		case credited.NetAmount != nil:
-			amount := decimal(string(*credited.NetAmount))
-			l.quantity, l.unit, l.base, l.discount = "1", uncountedUnit, "1", "0"
-			if amount.Sign() < 0 {
-				l.quantity = "-1"
-			}
-			l.price = shortest(amount.Abs(amount).FloatString(api.MaxScale))
-			l.gross = l.price
+			var amount invoice.Line
+			amount.CreditAmount(string(*credited.NetAmount))
+			l.quantity, l.price, l.base = amount.Quantity, amount.Price, amount.Base
+			l.unit, l.gross, l.discount = uncountedUnit, l.price, "0"
 		}
 		lines = append(lines, l)
 	}
@@ -119,55 +115,54 @@ func documentLines(p Profile, d Document) []line {
 
 // compute returns the document with its amounts. ok is false if a number for them is missing or cannot be used.
 func compute(p Profile, d Document) (m model, ok bool) {
-	m = model{Document: d, profile: p, lines: documentLines(p, d), net: new(big.Rat), tax: new(big.Rat)}
+	m = model{Document: d, profile: p, lines: documentLines(p, d)}
+	lines := make([]invoice.Line, len(m.lines))
 	for i := range m.lines {
 		l := &m.lines[i]
-		if l.quantity == "" || l.price == "" || decimal(l.base).Sign() <= 0 || l.percent == "" && invoice.Taxed(l.category) {
-			return model{}, false
-		}
-		if l.amount, ok = p.lineAmount(l.quantity, l.price, l.base); !ok {
-			return model{}, false
-		}
-		l.tax = new(big.Rat)
+		lines[i] = invoice.Line{Quantity: l.quantity, Price: l.price, Base: l.base, Category: l.category, Rate: l.percent}
+	}
+	sums, ok := p.Arithmetic().Sum(d.Draft.Currency, lines)
+	if !ok || sums.Totals().Tax == nil {
+		return model{}, false
+	}
+	for i, amount := range sums.Lines() {
+		l := &m.lines[i]
+		l.amount, l.tax = decimal(amount.String()), new(big.Rat)
 		if invoice.Taxed(l.category) {
 			l.tax = percentOf(l.amount, l.percent)
 		}
-		m.net.Add(m.net, l.amount)
-		m.add(l)
 	}
-	for i := range m.groups {
-		g := &m.groups[i]
-		g.tax = new(big.Rat)
-		if invoice.Taxed(g.category) {
-			g.tax = cents(percentOf(g.taxable, g.percent))
-		}
-		m.tax.Add(m.tax, g.tax)
+	for _, row := range sums.Breakdown() {
+		m.groups = append(m.groups, group{TaxSubtotal: row, item: m.reasonOf(row)})
 	}
-	m.gross = plus(m.net, m.tax)
-	m.payable = round(m.gross, min(amountScale, minorUnits(text(d.Draft.Currency))))
-	m.rounding = new(big.Rat).Sub(m.payable, m.gross)
+	totals := sums.Totals()
+	due, rounding, stated := sums.Due(d.stated())
+	m.net, m.tax, m.gross = decimal(totals.Net.String()), decimal(totals.Tax.String()), decimal(sums.Gross().String())
+	m.payable, m.rounding, m.asStated, m.total = decimal(due.String()), decimal(rounding.String()), stated, *totals.Total
 	switch {
 	case text(d.Draft.Currency) == dirham:
 		m.rate = big.NewRat(1, 1)
 	case number(d.Draft.TaxExchangeRate) != "":
 		m.rate = decimal(number(d.Draft.TaxExchangeRate))
 	}
-	return m, len(m.lines) > 0
+	return m, true
 }
 
-// add adds a line to its group. Groups are in the order of their first lines.
-func (m *model) add(l *line) {
-	for i := range m.groups {
-		if g := &m.groups[i]; g.category == l.category && g.percent == l.percent {
-			g.taxable.Add(g.taxable, l.amount)
-			if !hasReason(g.item) {
-				g.item = l.item
-			}
-			return
+// reasonOf returns the first item of a row of the tax breakdown that says why no tax is charged, or its first item.
+func (m *model) reasonOf(row invoice.TaxSubtotal) (first *api.Item) {
+	for i := range m.lines {
+		l := &m.lines[i]
+		if l.category != row.Category || l.percent != row.Rate {
+			continue
+		}
+		if hasReason(l.item) {
+			return l.item
+		}
+		if first == nil {
+			first = l.item
 		}
 	}
-	m.groups = append(m.groups, group{category: l.category, percent: l.percent, item: l.item,
-		taxable: new(big.Rat).Set(l.amount)})
+	return first
 }
 
 // hasReason tells whether an item says why no tax is charged.
@@ -178,16 +173,6 @@ func hasReason(item *api.Item) bool {
 // reasoned tells whether the tax breakdown says why no tax is charged (BR-E-10, BR-AE-10, BR-G-10, BR-O-10).
 func reasoned(category string) bool {
 	return slices.Contains([]string{exempt, reverseCharge, export, outOfScope}, category)
-}
-
-// minorUnits is the number of digits after the point of a currency's minor unit. A currency without one has as many as
-// a cent.
-func minorUnits(code string) int {
-	currency, ok := codelist.Currencies().Lookup(code)
-	if !ok || currency.MinorUnits == codelist.NoMinorUnits {
-		return amountScale
-	}
-	return currency.MinorUnits
 }
 
 // foreign tells whether the document is in another currency than the tax.

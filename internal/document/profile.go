@@ -1,6 +1,9 @@
 package document
 
-import "quittance/internal/document/codelist"
+import (
+	"quittance/internal/document/codelist"
+	"quittance/internal/document/invoice"
+)
 
 // Profile is a document format: UBL 2.1 with the rules of one specification. Its text is its name in the API.
 type Profile string
@@ -32,6 +35,17 @@ func (p Profile) Rules() string {
 		return "PINT-AE 1.0.4 (May 2026)"
 	}
 	return "EN 16931 1.3.16 and Peppol BIS Billing 3.0 of May 2026"
+}
+
+// Arithmetic is how the profile computes amounts; that of "" is the API's own.
+func (p Profile) Arithmetic() invoice.Arithmetic {
+	switch p {
+	case PINTAE:
+		return invoice.Arithmetic{Digits: amountScale, Binary: true, RatelessExempt: true}
+	case BIS3:
+		return invoice.Arithmetic{Digits: amountScale}
+	}
+	return invoice.Arithmetic{}
 }
 
 // customization is the specification identifier (EN 16931 BT-24, IBT-024).

@@ -10,6 +10,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/document/codelist"
+	"quittance/internal/document/invoice"
 )
 
 const namespace = "urn:oasis:names:specification:ubl:schema:xsd:"
@@ -73,6 +74,11 @@ func (w *writer) escape(s string) { _ = xml.EscapeText(w.out, []byte(s)) }
 // amount writes an amount with its currency.
 func (w *writer) amount(name string, r *big.Rat, currency string) {
 	w.leaf(name, money(r), attribute{"currencyID", currency})
+}
+
+// money writes a computed amount with its currency.
+func (w *writer) money(name string, a *invoice.Amount, currency string) {
+	w.leaf(name, a.String(), attribute{"currencyID", currency})
 }
 
 // document writes the whole document. Elements are in the order of the schema; those of this program have the same
@@ -285,12 +291,12 @@ func (w *writer) taxes(m model) {
 		for i := range m.groups {
 			g := &m.groups[i]
 			w.group("cac:TaxSubtotal", func() {
-				w.amount("cbc:TaxableAmount", g.taxable, currency)
-				w.amount("cbc:TaxAmount", g.tax, currency)
+				w.money("cbc:TaxableAmount", g.Taxable, currency)
+				w.money("cbc:TaxAmount", g.Tax, currency)
 				w.group("cac:TaxCategory", func() {
-					w.leaf("cbc:ID", g.category)
-					w.leaf("cbc:Percent", g.percent)
-					if m.profile == BIS3 && reasoned(g.category) {
+					w.leaf("cbc:ID", g.Category)
+					w.leaf("cbc:Percent", g.Rate)
+					if m.profile == BIS3 && reasoned(g.Category) {
 						w.exemption(g.item)
 					}
 					w.taxScheme()

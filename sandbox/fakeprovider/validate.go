@@ -17,7 +17,7 @@ func validate(d *api.Draft) []Message {
 	for _, field := range invoice.Missing(d) {
 		messages = append(messages, Message{Code: "SANDBOX-MISSING", Text: field + ": is missing"})
 	}
-	for field, faults := range invoice.Warnings(d, nil) {
+	for field, faults := range invoice.Warnings(d, nil, invoice.Arithmetic{}) {
 		if strings.HasPrefix(field, "seller.") {
 			continue
 		}

@@ -18,7 +18,7 @@ import (
 const (
 	maxFileLines = 500
 	maxPackage   = 5000
-	maxProduct   = 75330
+	maxProduct   = 75600
 )
 
 // product are the directories of the product; everything else is beside it.

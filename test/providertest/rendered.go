@@ -63,7 +63,7 @@ func Rendered(t testing.TB, format document.Profile, reference string) provider.
 func CreditNote(t *testing.T, format document.Profile) []byte {
 	t.Helper()
 	draft := Draft("INV-1")
-	credit, faults := invoice.NewCredit(draft, nil, &api.CreditNoteRequest{Kind: new(api.CreditFull)})
+	credit, faults := invoice.NewCredit(draft, nil, &api.CreditNoteRequest{Kind: new(api.CreditFull)}, format.Arithmetic())
 	if len(faults) > 0 {
 		t.Fatal(faults)
 	}

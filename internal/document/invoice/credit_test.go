@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -42,7 +43,7 @@ func byAmount(position int, amount string) api.CreditItemRequest {
 // credit makes a credit that must be accepted.
 func credit(t *testing.T, d *api.Draft, live []Credit, request *api.CreditNoteRequest) Credit {
 	t.Helper()
-	made, faults := NewCredit(d, live, request)
+	made, faults := NewCredit(d, live, request, Arithmetic{})
 	if len(faults) > 0 {
 		t.Fatalf("refused: %v", faults)
 	}
@@ -187,7 +188,7 @@ func TestNewCreditRefused(t *testing.T) {
 			if tt.change != nil {
 				tt.change(d)
 			}
-			made, faults := NewCredit(d, tt.live, tt.request)
+			made, faults := NewCredit(d, tt.live, tt.request, Arithmetic{})
 			if got := broken(faults); got != tt.want || made.Total != "" {
 				t.Errorf("got %s with a total of %q, want %s", got, made.Total, tt.want)
 			}
@@ -203,12 +204,12 @@ func TestCreditMessages(t *testing.T) {
 		"items[0].quantity":   "must not take more than is left of the line's quantity, 1.5",
 		"items[1].net_amount": "must not take more than is left of the line's net amount, 50",
 	} {
-		_, faults := NewCredit(d, live, partial(byQuantity(0, "2"), byAmount(1, "51")))
+		_, faults := NewCredit(d, live, partial(byQuantity(0, "2"), byAmount(1, "51")), Arithmetic{})
 		if list := faults[path]; len(list) != 1 || list[0].Message != want {
 			t.Errorf("%s: %v, want %s", path, list, want)
 		}
 	}
-	_, faults := NewCredit(d, live, partial(byQuantity(0, "1.5")))
+	_, faults := NewCredit(d, live, partial(byQuantity(0, "1.5")), Arithmetic{})
 	if want := "must not take more than is left of the invoice's total_amount: they take 157.50 with tax, 102.50 is left"; len(faults["items"]) != 1 || faults["items"][0].Message != want {
 		t.Errorf("%v, want %s", faults, want)
 	}
@@ -222,6 +223,33 @@ func TestCreditItem(t *testing.T) {
 		`{"position":1,"name":"Export","unit_code":null,"quantity":null,"net_amount":1.00,"vat_category":"O","vat_rate":null}]`
 	if err != nil || string(got) != want {
 		t.Errorf("%s, %v; want %s", got, err, want)
+	}
+}
+
+// TestCreditInManyParts: an invoice of many rates is credited in equal parts. The tax of each rate is rounded in each,
+// and the last part takes what is left.
+func TestCreditInManyParts(t *testing.T) {
+	for name, a := range map[string]Arithmetic{"own": {}, "format": {Digits: FormatDigits}} {
+		d := &api.Draft{Currency: new("EUR"), TotalAmount: dec("15.00")}
+		request := partial()
+		for n := range 10 {
+			d.Items = append(d.Items, api.Item{Name: new("x"), Quantity: dec("1"), NetUnitPrice: dec("1.00"),
+				VATCategory: new("S"), VATRate: dec(strconv.Itoa(5 + 10*n))})
+			request.Items = append(request.Items, byAmount(n, "0.10"))
+		}
+		var live []Credit
+		sum := new(big.Rat)
+		for part := range 10 {
+			made, faults := NewCredit(d, live, request, a)
+			if len(faults) > 0 {
+				t.Fatalf("%s: part %d: %v", name, part+1, faults)
+			}
+			live = append(live, made)
+			sum.Add(sum, ratOf(string(made.Total)))
+		}
+		if sum.FloatString(2) != "15.00" {
+			t.Errorf("%s: the parts add up to %s", name, sum.FloatString(2))
+		}
 	}
 }
 
@@ -247,7 +275,7 @@ func TestCreditsStayWithin(t *testing.T) {
 			if step == "partial" {
 				request = randomPartial(t, d)
 			}
-			made, faults := NewCredit(d, live, request)
+			made, faults := NewCredit(d, live, request, Arithmetic{})
 			if total, fits := m.total(live, request); fits != (len(faults) == 0) || fits &&
 				ratOf(string(made.Total)).Cmp(total) != 0 {
 				t.Fatalf("credited %s, faults %v; want %s, %v", nets(made), faults, total.FloatString(scale), fits)
@@ -257,7 +285,7 @@ func TestCreditsStayWithin(t *testing.T) {
 			}
 			m.check(t, live)
 		}
-		made, faults := NewCredit(d, nil, full())
+		made, faults := NewCredit(d, nil, full(), Arithmetic{})
 		if len(faults) > 0 || string(made.Total) != d.TotalAmount.String() || len(made.Items) != len(d.Items) {
 			t.Fatalf("after everything is void, a full credit is %s, %v", nets(made), faults)
 		}
@@ -285,7 +313,7 @@ func randomCreditable(t *rapid.T) (*api.Draft, int) {
 		d.Items = append(d.Items, item)
 	}
 	scale, _ := moneyScale(&currency)
-	total := api.MustDecimal(Compute(d).Total.String())
+	total := api.MustDecimal(Arithmetic{}.Compute(d).Total.String())
 	d.TotalAmount = &total
 	switch computed := units(total.String(), scale).Int64(); rapid.IntRange(0, 3).Draw(t, "total") {
 	case 0: // the invoice itself is the tighter bound
@@ -301,7 +329,8 @@ func randomPartial(t *rapid.T, d *api.Draft) *api.CreditNoteRequest {
 	positions := rapid.Permutation([]int{0, 1, 2, 3}[:len(d.Items)]).Draw(t, "positions")
 	for _, position := range positions[:rapid.IntRange(1, len(positions)).Draw(t, "count")] {
 		scale, _ := moneyScale(d.Currency)
-		line, _ := lineAmount(&d.Items[position], scale)
+		input := LineOf(&d.Items[position])
+		line, _ := Arithmetic{}.lineAmount(&input, scale)
 		quantity := units(d.Items[position].Quantity.String(), 2).Int64()
 		item := api.CreditItemRequest{Position: &position}
 		tenths := rapid.Int64Range(1, 10).Draw(t, "tenths")
@@ -385,6 +414,41 @@ func (m creditModel) check(t *rapid.T, live []Credit) {
 	}
 }
 
+// takesRest reports whether a request takes what is left of the amount of every line.
+func (m creditModel) takesRest(live []Credit, request *api.CreditNoteRequest) bool {
+	for position := range m.draft.Items {
+		_, net, _ := m.taken(live, position)
+		for _, item := range request.Items {
+			switch {
+			case *item.Position != position:
+			case item.Quantity != nil:
+				net.Add(net, m.net(position, item.Quantity))
+			default:
+				net.Add(net, ratOf(item.NetAmount.String()))
+			}
+		}
+		if net.Cmp(m.net(position, m.draft.Items[position].Quantity)) != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// explains reports whether roundings make up for the difference between what is left and what was computed: one minor
+// unit for each line of the request, for each line that was credited earlier, and for each earlier total.
+func (m creditModel) explains(live []Credit, request *api.CreditNoteRequest, left, total *big.Rat) bool {
+	roundings := len(request.Items)
+	for _, c := range live {
+		roundings += len(c.Items) + 1
+	}
+	away := new(big.Rat).Sub(left, total)
+	return m.round(away.Abs(away)).Cmp(new(big.Rat).Mul(big.NewRat(int64(roundings), 1), m.unit())) <= 0
+}
+
+func (m creditModel) unit() *big.Rat {
+	return new(big.Rat).SetFrac(big.NewInt(1), pow10(m.scale))
+}
+
 // total returns the total of a request, and whether it is allowed.
 func (m creditModel) total(live []Credit, request *api.CreditNoteRequest) (total *big.Rat, fits bool) {
 	if *request.Kind == api.CreditFull {
@@ -420,6 +484,9 @@ func (m creditModel) total(live []Credit, request *api.CreditNoteRequest) (total
 	}
 	bound := ratOf(m.draft.TotalAmount.String())
 	sum, _, _ := m.taken(live, 0)
+	if left := new(big.Rat).Sub(bound, sum); m.takesRest(live, request) && m.explains(live, request, left, total) {
+		total = left
+	}
 	fits = fits && inside(total, bound) && inside(sum.Add(sum, total), bound)
 	for _, c := range live {
 		fits = fits && c.Kind != api.CreditFull

@@ -98,10 +98,10 @@ func TestNothingGiven(t *testing.T) {
 	if got := Missing(d); !slices.Equal(got, want) {
 		t.Errorf("missing %q, want %q", got, want)
 	}
-	for path := range Warnings(d, completeProfile()) {
+	for path := range Warnings(d, completeProfile(), Arithmetic{}) {
 		t.Errorf("warning at %s of an empty draft", path)
 	}
-	if got := Compute(d); got != (Totals{}) {
+	if got := (Arithmetic{}).Compute(d); got != (Totals{}) {
 		t.Errorf("totals %+v", got)
 	}
 	if got := Missing(&api.Draft{}); !slices.Contains(got, "items") {

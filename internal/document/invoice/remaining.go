@@ -25,33 +25,42 @@ type RemainingLine struct {
 
 // Remain returns what is left of an invoice after its live credits, which [NewCredit] has made. These are the limits of
 // the next credit.
-func Remain(d *api.Draft, live []Credit) Remaining {
+func Remain(d *api.Draft, live []Credit, a Arithmetic) Remaining {
 	r := Remaining{Untouched: len(live) == 0, Lines: make([]RemainingLine, len(d.Items))}
-	scale, known := moneyScale(d.Currency)
+	digits, known := a.sums(d.Currency)
 	if !known {
 		return r
 	}
 	for i := range live {
 		if live[i].Kind == api.CreditFull {
-			r.Total = creditAmount(new(big.Int), scale)
+			r.Total = creditAmount(new(big.Int), digits.minor)
 			for n := range r.Lines {
 				r.Lines[n] = RemainingLine{NetAmount: r.Total, Quantity: "0"}
 			}
 			return r
 		}
 	}
-	p := newPartialCredit(d, scale, live)
-	left := func(whole, taken *big.Int, scale int) api.Amount {
-		return creditAmount(new(big.Int).Sub(whole, orZero(taken)), scale)
-	}
-	r.Total = left(units(d.TotalAmount.String(), scale), p.total, scale)
+	p := newPartialCredit(d, a, digits, live)
+	r.Total = formatAtLeast(new(big.Int).Sub(units(d.TotalAmount.String(), p.scale), p.total), p.scale, digits.minor)
 	for n := range r.Lines {
-		line, ok := lineAmount(&d.Items[n], scale)
+		line := LineOf(&d.Items[n])
+		whole, ok := a.lineAmount(&line, digits.scale)
 		if !ok {
 			continue
 		}
-		quantity := left(units(d.Items[n].Quantity.String(), api.MaxScale), p.quantities[n], api.MaxScale)
-		r.Lines[n] = RemainingLine{NetAmount: left(line, p.nets[n], scale), Quantity: api.Amount(shortest(string(quantity)))}
+		quantity := new(big.Int).Sub(units(line.Quantity, api.MaxScale), orZero(p.quantities[n]))
+		r.Lines[n] = RemainingLine{NetAmount: p.left(p.wide(whole), orZero(p.nets[n])),
+			Quantity: api.Amount(Shortest(string(creditAmount(quantity, api.MaxScale))))}
 	}
 	return r
+}
+
+// left returns what is left of an amount in whole units of this arithmetic; nothing if earlier credits, in another one,
+// have taken more than it.
+func (p *partialCredit) left(whole, taken *big.Int) api.Amount {
+	rest := new(big.Int).Sub(whole, taken)
+	if rest.Sign() != whole.Sign() {
+		rest.SetInt64(0)
+	}
+	return creditAmount(rest.Quo(rest, pow10(p.scale-p.digits.scale)), p.digits.scale)
 }

@@ -10,6 +10,7 @@ import (
 const (
 	standardRated = "S"
 	splitPayment  = "B"
+	exempt        = "E"
 	// outOfScope, services outside the scope of tax, is the only category without a rate (BR-O-05).
 	outOfScope = "O"
 )
@@ -18,7 +19,7 @@ const (
 // function: totals and breakdowns, credit notes, documents, pages and the provider sandbox. The rate of a reverse
 // charge (AE) or of the margin scheme (N) is information: PINT-AE states it with a tax of 0.
 func Taxed(category string) bool {
-	return !slices.Contains([]string{"Z", "E", "AE", "N", "G", "K", outOfScope}, category)
+	return !slices.Contains([]string{"Z", exempt, "AE", "N", "G", "K", outOfScope}, category)
 }
 
 // Finding is something that a draft or its document lacks.

@@ -86,7 +86,7 @@ func TestCompute(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := show(Compute(&api.Draft{Currency: &tt.currency, Items: tt.items})); got != tt.want {
+			if got := show(Arithmetic{}.Compute(&api.Draft{Currency: &tt.currency, Items: tt.items})); got != tt.want {
 				t.Errorf("got %s, want %s", got, tt.want)
 			}
 		})
@@ -95,7 +95,7 @@ func TestCompute(t *testing.T) {
 
 func TestTotalsJSON(t *testing.T) {
 	d := completeDraft()
-	got, err := json.Marshal(Compute(d))
+	got, err := json.Marshal(Arithmetic{}.Compute(d))
 	if want := `{"net":1000.00,"tax":50.00,"total":1050.00}`; err != nil || string(got) != want {
 		t.Errorf("%s, %v; want %s", got, err, want)
 	}
@@ -185,7 +185,7 @@ func TestComputeAgainstOracle(t *testing.T) {
 			d.Items = append(d.Items, item)
 		}
 		net, tax, total := oracle(d, scales[currency])
-		if got, want := show(Compute(d)), net+" "+tax+" "+total; got != want {
+		if got, want := show(Arithmetic{}.Compute(d)), net+" "+tax+" "+total; got != want {
 			t.Fatalf("got %s, want %s", got, want)
 		}
 	})

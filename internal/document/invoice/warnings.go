@@ -2,7 +2,6 @@ package invoice
 
 import (
 	"fmt"
-	"math/big"
 	"strings"
 	"time"
 
@@ -21,6 +20,7 @@ const (
 	ruleCountry         = "country_unknown"
 	ruleEmirate         = "emirate_unknown"
 	ruleTotal           = "total_mismatch"
+	ruleRounding        = "total_rounded"
 	ruleDueDate         = "due_date_before_issue_date"
 	rulePaymentMeans    = "payment_means_unknown"
 	ruleUnit            = "unit_unknown"
@@ -38,12 +38,12 @@ const (
 // vatexPrefix is the prefix of the exemption codes of the CEF list VATEX, which this package does not have.
 const vatexPrefix = "VATEX-"
 
-// Warnings returns our advice on a draft and on the seller's profile, by JSON path. The paths of the profile begin
-// with seller., such as seller.legal_name. A rule has this API's name and, if there is one, the official identifier
-// of EN 16931 (BR-…), BIS Billing 3 or PINT-AE (ibr-…-ae). Warnings reject nothing, because the provider is
-// responsible for regulated validation, except the [Contradictions], which are among them. An absent field of the
-// draft is [Missing], not advice. A nil profile is an empty one. The result is never nil.
-func Warnings(d *api.Draft, p *api.Profile) api.Faults {
+// Warnings returns our advice on a draft and on the seller's profile, by JSON path. The paths of the profile begin with
+// seller., such as seller.legal_name. A rule has this API's name and, if there is one, the official identifier of EN
+// 16931 (BR-…), BIS Billing 3 or PINT-AE (ibr-…-ae). Warnings reject nothing, because the provider is responsible for
+// regulated validation, except the [Contradictions], which are among them. An absent field of the draft is [Missing],
+// not advice. A nil profile is an empty one. Amounts are those of the arithmetic a. The result is never nil.
+func Warnings(d *api.Draft, p *api.Profile, a Arithmetic) api.Faults {
 	warnings := api.Faults{}
 	if p == nil {
 		p = &api.Profile{}
@@ -51,7 +51,7 @@ func Warnings(d *api.Draft, p *api.Profile) api.Faults {
 	warnEndpointScheme(warnings, "buyer_endpoint_scheme", d.BuyerEndpointScheme)
 	warnEmirate(warnings, "buyer_subdivision", d.BuyerCountry, d.BuyerSubdivision)
 	warnCountry(warnings, "buyer_country", d.BuyerCountry)
-	warnTotal(warnings, d)
+	warnTotal(warnings, d, a)
 	warnDueDate(warnings, d)
 	if !blank(d.PaymentMeansCode) && !codelist.PaymentMeans().Has(*d.PaymentMeansCode) {
 		warnings.AddOfficial("payment_means_code", rulePaymentMeans, "BR-CL-16", "is not a payment means of UNCL4461")
@@ -120,19 +120,23 @@ func warnLegalType(warnings api.Faults, path string, country, kind *string, rule
 	}
 }
 
-// warnTotal advises if total_amount differs from the computed total by more than one minor unit per item.
-func warnTotal(warnings api.Faults, d *api.Draft) {
-	s, ok := add(d)
+// warnTotal advises if total_amount differs from the computed total by more than one minor unit per item, and in a
+// document format, which states the difference, if it differs at all.
+func warnTotal(warnings api.Faults, d *api.Draft, a Arithmetic) {
+	s, ok := a.SumDraft(d)
 	if !ok || s.tax == nil || !given(d.TotalAmount) {
 		return
 	}
-	unit := pow10(api.MaxScale - s.scale)
-	computed := new(big.Int).Mul(s.total(), unit)
-	away := computed.Sub(parse(d.TotalAmount.String()).at(api.MaxScale), computed)
-	tolerance := unit.Mul(unit, big.NewInt(int64(len(d.Items))))
-	if away.CmpAbs(tolerance) > 0 {
+	due, ok := s.due(d.TotalAmount.String(), 0)
+	switch {
+	case !ok:
 		warnings.AddOfficial("total_amount", ruleTotal, "BR-CO-15",
-			fmt.Sprintf("is away from the computed total %s by more than one minor unit per item", s.amount(s.total())))
+			fmt.Sprintf("is away from the computed total %s by more than one minor unit per item", s.Totals().Total))
+	case a.Digits > 0 && due.Cmp(s.total()) != 0:
+		_, rounding, _ := s.Due(d.TotalAmount.String(), 0)
+		warnings.Add("total_amount", ruleRounding, fmt.Sprintf(
+			"differs from the computed total %s: the document states the rounding amount %s (BT-114)", s.Totals().Total,
+			rounding))
 	}
 }
 
@@ -169,7 +173,7 @@ func warnItem(warnings api.Faults, i int, item *api.Item) {
 	if !given(item.GrossUnitPrice) || !given(item.NetUnitPrice) {
 		return
 	}
-	gross, net, discount := parse(item.GrossUnitPrice.String()), parse(item.NetUnitPrice.String()), number{}
+	gross, net, discount := parse(item.GrossUnitPrice.String()), parse(item.NetUnitPrice.String()), decimal{}
 	if given(item.DiscountAmount) {
 		discount = parse(item.DiscountAmount.String())
 	}
@@ -180,7 +184,7 @@ func warnItem(warnings api.Faults, i int, item *api.Item) {
 }
 
 // isDifference reports whether a is exactly b less c.
-func isDifference(a, b, c number) bool {
+func isDifference(a, b, c decimal) bool {
 	x, fitsX := a.smallAt(api.MaxScale)
 	y, fitsY := b.smallAt(api.MaxScale)
 	z, fitsZ := c.smallAt(api.MaxScale)

@@ -93,7 +93,7 @@ func TestWarnings(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			d, p := completeDraft(), completeProfile()
 			tt.edit(d, p)
-			got := Warnings(d, p)
+			got := Warnings(d, p, Arithmetic{})
 			if len(got) != 1 || len(got[tt.path]) != 1 || got[tt.path][0].Rule != tt.rule ||
 				got[tt.path][0].RuleID != tt.ruleID || got[tt.path][0].Message == "" {
 				t.Errorf("warnings %v, want only %s at %s", got, tt.rule, tt.path)
@@ -150,7 +150,7 @@ func TestNoWarnings(t *testing.T) {
 	} {
 		d, p := completeDraft(), completeProfile()
 		edit(d, p)
-		if got := Warnings(d, p); got == nil || len(got) != 0 {
+		if got := Warnings(d, p, Arithmetic{}); got == nil || len(got) != 0 {
 			t.Errorf("%s: warnings %v, want none, not nil", name, got)
 		}
 	}
@@ -163,7 +163,7 @@ func TestEmptyProfile(t *testing.T) {
 		"seller.buyer_reference",
 	}
 	for name, p := range map[string]*api.Profile{"nil": nil, "empty": {}} {
-		got := Warnings(completeDraft(), p)
+		got := Warnings(completeDraft(), p, Arithmetic{})
 		for _, path := range want {
 			if !got.Has(path) {
 				t.Errorf("%s profile: no warning at %s", name, path)
@@ -187,7 +187,7 @@ func TestRuleNamesAreOurOwn(t *testing.T) {
 		new("X"), new("X"), dec("1")
 	word := regexp.MustCompile(`^[a-z]+(_[a-z]+)*$`)
 	official := 0
-	for path, list := range Warnings(d, p) {
+	for path, list := range Warnings(d, p, Arithmetic{}) {
 		for _, fault := range list {
 			if !word.MatchString(fault.Rule) || strings.Contains(strings.ToLower(fault.Rule+fault.Message), "peppol") {
 				t.Errorf("%s: %+v", path, fault)
@@ -212,7 +212,7 @@ func TestTotalOfManyItems(t *testing.T) {
 	}
 	for total, warned := range map[string]bool{"100": false, "110": false, "90": false, "111": true, "89": true} {
 		d.TotalAmount = dec(total)
-		if got := Warnings(d, completeProfile()).Has("total_amount"); got != warned {
+		if got := Warnings(d, completeProfile(), Arithmetic{}).Has("total_amount"); got != warned {
 			t.Errorf("total %s: warned %t", total, got)
 		}
 	}

@@ -4,13 +4,17 @@ import (
 	"cmp"
 	"math/big"
 	"strconv"
+	"strings"
 
 	"quittance/client/api"
 	"quittance/internal/document/invoice"
 )
 
+// own is the arithmetic of documents without a format.
+var own invoice.Arithmetic //nolint:gochecknoglobals // a constant
+
 // Invoice returns the content of an invoice for which no document format is in effect. Amounts are those of
-// [invoice.Compute]; what cannot be computed is nil.
+// [invoice.Arithmetic.Sum]; what cannot be computed is nil.
 func Invoice(d *api.Draft, seller *api.Profile) *api.ParsedDocument {
 	p := content(d, seller)
 	p.Type, p.Number, p.IssueDate, p.DueDate = api.ReceivedInvoice, d.InvoiceNumber, d.IssueDate, d.DueDate
@@ -22,21 +26,21 @@ func Invoice(d *api.Draft, seller *api.Profile) *api.ParsedDocument {
 	}
 	for n := range d.Items {
 		item := &d.Items[n]
-		alone := invoice.Compute(&api.Draft{Currency: d.Currency, Items: d.Items[n : n+1]})
 		p.Lines = append(p.Lines, api.ParsedLine{
 			ID: new(strconv.Itoa(n + 1)), Name: item.Name, Description: item.Description, ItemCode: item.ItemCode,
 			UnitCode: item.UnitCode, Quantity: number(item.Quantity), NetUnitPrice: number(item.NetUnitPrice),
 			BaseQuantity: number(item.BaseQuantity), GrossUnitPrice: number(item.GrossUnitPrice),
-			DiscountAmount: number(item.DiscountAmount), Net: computed(alone.Net), VATCategory: item.VATCategory,
+			DiscountAmount: number(item.DiscountAmount), Net: computed(own.LineNet(d, n)), VATCategory: item.VATCategory,
 			VATRate: number(item.VATRate), OrderLineReference: item.OrderLine,
 			Allowances: []api.ParsedAllowance{},
 		})
 	}
 	p.LineCount = len(p.Lines)
-	p.TaxBreakdown = breakdown(d.Currency, d.Items)
-	totals := invoice.Compute(d)
-	p.Totals = api.ParsedTotals{Net: computed(totals.Net), Tax: computed(totals.Tax), Total: number(d.TotalAmount),
-		Payable: number(d.TotalAmount)}
+	p.Totals = api.ParsedTotals{Total: number(d.TotalAmount), Payable: number(d.TotalAmount)}
+	if sums, ok := own.SumDraft(d); ok {
+		p.TaxBreakdown = breakdown(&sums, d.Items)
+		p.Totals = totals(&sums, d.TotalAmount.String(), 0)
+	}
 	return p
 }
 
@@ -46,8 +50,8 @@ func CreditNote(c *api.CreditNote, credited *api.Draft, seller *api.Profile) *ap
 	p.Type, p.Number, p.IssueDate = api.ReceivedCreditNote, &c.CreditNoteNumber, &c.IssueDate
 	p.Notes = []string{c.Reason}
 	p.References.PrecedingInvoices = []api.ParsedPreceding{{Number: credited.InvoiceNumber, IssueDate: credited.IssueDate}}
-	net := new(big.Rat)
-	var items []api.Item
+	computable := true
+	var lines []invoice.Line
 	for n := range c.Items {
 		item := &c.Items[n]
 		line := api.ParsedLine{
@@ -60,18 +64,14 @@ func CreditNote(c *api.CreditNote, credited *api.Draft, seller *api.Profile) *ap
 				number(credited.Items[item.Position].BaseQuantity)
 		}
 		p.Lines = append(p.Lines, line)
-		if value, ok := rat(item.NetAmount); ok && net != nil {
-			net.Add(net, value)
-			items = append(items, amountItem(item))
-		} else {
-			net = nil
-		}
+		computable = computable && item.NetAmount != nil
+		lines = append(lines, invoice.CreditLine(item))
 	}
 	p.LineCount = len(p.Lines)
 	p.Totals = api.ParsedTotals{Total: &c.TotalAmount, Payable: &c.TotalAmount}
-	if total, ok := rat(&c.TotalAmount); ok && net != nil {
-		p.Totals.Net, p.Totals.Tax = exact(net), exact(new(big.Rat).Sub(total, net))
-		p.TaxBreakdown = breakdown(credited.Currency, items)
+	if sums, ok := own.Sum(credited.Currency, lines); ok && computable {
+		p.TaxBreakdown = breakdown(&sums, nil)
+		p.Totals = totals(&sums, string(c.TotalAmount), invoice.CreditRoundings(credited))
 	}
 	return p
 }
@@ -97,40 +97,43 @@ func content(d *api.Draft, s *api.Profile) *api.ParsedDocument {
 	return p
 }
 
-// breakdown returns the tax by category and rate, in the order of the lines. It is nil if it cannot be computed.
-func breakdown(currency *string, items []api.Item) []api.ParsedTax {
-	type group struct{ category, rate string }
-	var order []group
-	groups := map[group][]api.Item{}
-	for _, item := range items {
-		g := group{category: text(item.VATCategory)}
-		if item.VATRate != nil {
-			g.rate = item.VATRate.String()
-		}
-		if groups[g] == nil {
-			order = append(order, g)
-		}
-		groups[g] = append(groups[g], item)
+// totals returns the computed totals beside the amount that the author states. What rounding explains is the rounding
+// amount; anything else remains a contradiction that the reader can see.
+func totals(sums *invoice.Sums, stated string, roundings int) api.ParsedTotals {
+	computedTotals := sums.Totals()
+	out := api.ParsedTotals{Net: computed(computedTotals.Net), Tax: computed(computedTotals.Tax),
+		Total: new(api.Amount(stated)), Payable: new(api.Amount(stated))}
+	if computedTotals.Tax == nil {
+		return out
 	}
-	var out []api.ParsedTax
-	for _, g := range order {
-		totals := invoice.Compute(&api.Draft{Currency: currency, Items: groups[g]})
-		if totals.Net == nil {
-			return nil
+	if _, rounding, ok := sums.Due(stated, roundings); ok {
+		out.Total = computed(sums.Gross())
+		if strings.Trim(rounding.String(), "-0.") != "" {
+			out.Rounding = computed(rounding)
 		}
-		first := &groups[g][0]
-		out = append(out, api.ParsedTax{Category: first.VATCategory, Rate: number(first.VATRate),
-			Taxable: computed(totals.Net), Tax: computed(totals.Tax), ExemptionCode: first.TaxExemptionCode,
-			ExemptionReason: first.TaxExemptionReason})
 	}
 	return out
 }
 
-// amountItem is a line of the credited amount. Its quantity is the amount, because a price has no sign.
-func amountItem(item *api.CreditNoteItem) api.Item {
-	out := api.Item{VATCategory: item.VATCategory, VATRate: item.VATRate, NetUnitPrice: new(api.MustDecimal("1"))}
-	if quantity, err := api.ParseDecimal(string(*item.NetAmount)); err == nil {
-		out.Quantity = &quantity // without it, which is an amount of more digits than a decimal has, nothing is computed
+// breakdown returns the tax by category and rate. The first item of a row that says why no tax is charged says it.
+func breakdown(sums *invoice.Sums, items []api.Item) []api.ParsedTax {
+	var out []api.ParsedTax
+	for _, row := range sums.Breakdown() {
+		tax := api.ParsedTax{Taxable: computed(row.Taxable), Tax: computed(row.Tax)}
+		if row.Category != "" {
+			tax.Category = &row.Category
+		}
+		if row.Rate != "" {
+			tax.Rate = new(api.Amount(row.Rate))
+		}
+		for n := range items {
+			line := invoice.LineOf(&items[n])
+			reasoned := tax.ExemptionCode != nil || tax.ExemptionReason != nil
+			if !reasoned && line.Category == row.Category && own.Rate(&line) == row.Rate {
+				tax.ExemptionCode, tax.ExemptionReason = items[n].TaxExemptionCode, items[n].TaxExemptionReason
+			}
+		}
+		out = append(out, tax)
 	}
 	return out
 }
@@ -149,22 +152,16 @@ func computed(a *invoice.Amount) *api.Amount {
 	return new(api.Amount(a.String()))
 }
 
-func rat(a *api.Amount) (*big.Rat, bool) {
-	if a == nil {
-		return nil, false
-	}
-	return new(big.Rat).SetString(string(*a))
-}
-
-// exact writes a sum of amounts, which has at most as many digits after the point as they have.
-func exact(r *big.Rat) *api.Amount {
-	digits, _ := r.FloatPrec()
-	return new(api.Amount(r.FloatString(digits)))
-}
-
 func text(s *string) string {
 	if s == nil {
 		return ""
 	}
 	return *s
+}
+
+func rat(a *api.Amount) (*big.Rat, bool) {
+	if a == nil {
+		return nil, false
+	}
+	return new(big.Rat).SetString(string(*a))
 }

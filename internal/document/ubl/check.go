@@ -3,9 +3,11 @@ package ubl
 import (
 	"fmt"
 	"math/big"
+	"slices"
 	"strings"
 
 	"quittance/client/api"
+	"quittance/internal/document/invoice"
 )
 
 // RuleDisagrees is the rule of a warning about figures that disagree.
@@ -16,13 +18,14 @@ const RuleDisagrees = "disagrees"
 func (doc *Document) Check() api.Faults {
 	c := checker{faults: api.Faults{}}
 	for n := range doc.Lines {
-		c.line(fmt.Sprintf("lines[%d].net", n), &doc.Lines[n])
+		c.line(fmt.Sprintf("lines[%d]", n), &doc.Lines[n])
 	}
+	c.allowances("", doc.Allowances)
 	t := &doc.Totals
 	c.equal("totals.lines", t.Lines, doc.lines.net, "The lines add up to %s, but the document states %s.")
 	allowances, charges := documentAllowances(doc.Allowances)
-	c.equal("totals.allowances", t.Allowances, allowances, "The allowances add up to %s, but the document states %s.")
-	c.equal("totals.charges", t.Charges, charges, "The charges add up to %s, but the document states %s.")
+	c.equal("totals.allowances", orZero(t.Allowances), allowances, "The allowances add up to %s, but the document states %s.")
+	c.equal("totals.charges", orZero(t.Charges), charges, "The charges add up to %s, but the document states %s.")
 	if t.Allowances != nil {
 		allowances = rat(t.Allowances)
 	}
@@ -32,7 +35,7 @@ func (doc *Document) Check() api.Faults {
 	c.equal("totals.net", t.Net, sum(rat(t.Lines), negative(allowances), charges),
 		"Lines, allowances and charges add up to %s without tax, but the document states %s.")
 	c.breakdown(doc)
-	c.equal("totals.total", t.Total, sum(rat(t.Net), rat(t.Tax)),
+	c.equal("totals.total", t.Total, sum(rat(t.Net), rat(orZero(t.Tax))),
 		"The total without tax and the tax add up to %s, but the document states %s.")
 	c.equal("totals.payable", t.Payable, sum(rat(t.Total), negative(rat(orZero(t.Prepaid))), rat(orZero(t.Rounding))),
 		"The total, the paid amount and the rounding leave %s to pay, but the document states %s.")
@@ -59,9 +62,20 @@ func (c checker) near(at string, stated *api.Amount, computed, tolerance *big.Ra
 	}
 }
 
-// line checks the amount of a line: quantity × net price ÷ base quantity, less allowances, plus charges
-// (PEPPOL-EN16931-R120, which allows a difference of 0.02).
+// line checks a line: that it has an amount (BR-24), which is quantity × net price ÷ base quantity, less allowances,
+// plus charges (PEPPOL-EN16931-R120, which allows a difference of 0.02), and that its net price is the gross price less
+// the discount (PEPPOL-EN16931-R046).
 func (c checker) line(at string, line *api.ParsedLine) {
+	c.allowances(at+".", line.Allowances)
+	if line.GrossUnitPrice != nil {
+		c.equal(at+".net_unit_price", line.NetUnitPrice, sum(rat(line.GrossUnitPrice),
+			negative(rat(orZero(line.DiscountAmount)))),
+			"The gross price less the discount is %s, but the document states %s.")
+	}
+	if line.Net == nil {
+		c.warn(at+".net", "The line states no amount.")
+		return
+	}
 	quantity, price, base := rat(line.Quantity), rat(line.NetUnitPrice), big.NewRat(1, 1)
 	if line.BaseQuantity != nil {
 		base = rat(line.BaseQuantity)
@@ -70,9 +84,30 @@ func (c checker) line(at string, line *api.ParsedLine) {
 		return
 	}
 	allowances, charges := documentAllowances(line.Allowances)
-	product := new(big.Rat).Quo(new(big.Rat).Mul(quantity, price), base)
-	c.near(at, line.Net, sum(product, negative(allowances), charges), rounding(line.Net),
+	product := sum(new(big.Rat).Quo(new(big.Rat).Mul(quantity, price), base), negative(allowances), charges)
+	c.near(at+".net", line.Net, product, rounding(line.Net),
 		"Quantity, price, allowances and charges of the line make %s, but the document states %s.")
+}
+
+// allowances checks that an allowance or a charge with a base and a percentage is their product
+// (PEPPOL-EN16931-R040, which allows a difference of 0.02).
+func (c checker) allowances(at string, all []api.ParsedAllowance) {
+	for n := range all {
+		base, percent := rat(all[n].BaseAmount), rat(all[n].Percent)
+		if base == nil || percent == nil {
+			continue
+		}
+		product := new(big.Rat).Mul(base, percent)
+		c.near(fmt.Sprintf("%sallowances[%d].amount", at, n), all[n].Amount, product.Quo(product, big.NewRat(100, 1)),
+			rounding(all[n].Amount), "Base amount and percentage make %s, but the document states %s.")
+	}
+}
+
+// warn adds a warning.
+func (c checker) warn(at, message string) {
+	if len(c.faults) < maxWarnings {
+		c.faults.Add(at, RuleDisagrees, message)
+	}
 }
 
 // breakdown checks the tax breakdown against the lines, its own rates and the total tax.
@@ -84,11 +119,7 @@ func (c checker) breakdown(doc *Document) {
 	for n := range doc.TaxBreakdown {
 		row := &doc.TaxBreakdown[n]
 		taxes = sum(taxes, rat(row.Tax))
-		if taxable, rate := rat(row.Taxable), rat(row.Rate); taxable != nil && rate != nil && hasTax(row.Category) {
-			computed := new(big.Rat).Mul(taxable, rate)
-			c.near(fmt.Sprintf("tax_breakdown[%d].tax", n), row.Tax, computed.Quo(computed, big.NewRat(100, 1)),
-				rounding(row.Tax), "The taxable amount and the rate make %s, but the document states %s.")
-		}
+		c.tax(fmt.Sprintf("tax_breakdown[%d]", n), row, doc.lines.count[taxGroupOf(row)])
 		if row.Category != nil && row.Taxable != nil {
 			group := groupOf(row.Category, row.Rate)
 			if stated[group] == nil {
@@ -111,6 +142,40 @@ func (c checker) breakdown(doc *Document) {
 		c.near(at, new(api.Amount(plain(stated[group]))), computed, rounding(nil),
 			"Lines, allowances and charges of a category and rate add up to %s, but the breakdown states %s.")
 	}
+}
+
+// tax checks the tax of a row of the breakdown (BR-CO-17, and BR-S-09 and its like). In a category without tax the rate
+// is information. Senders may round the tax of each of the lines, which is no fault while the official rule allows it:
+// below 1. Of categories that only other countries have, a tax of 0 and one without a rate may be right.
+func (c checker) tax(at string, row *api.ParsedTax, lines int) {
+	taxable, rate := rat(row.Taxable), rat(row.Rate)
+	if row.Category == nil || row.Tax == nil || taxable == nil {
+		return
+	}
+	ordinary, none := slices.Contains([]string{"S", "L", "M", "B"}, *row.Category), rat(row.Tax).Sign() == 0
+	switch {
+	case !invoice.Taxed(*row.Category):
+		c.equal(at+".tax", row.Tax, new(big.Rat), "In this category the tax is %s, but the document states %s.")
+	case rate != nil && (ordinary || !none):
+		computed := new(big.Rat).Mul(taxable, rate)
+		lineByLine := big.NewRat(int64(min(lines, 198)), 200) // half a cent for each line
+		tolerance := rounding(row.Tax)
+		if lineByLine.Cmp(tolerance) > 0 {
+			tolerance = lineByLine
+		}
+		c.near(at+".tax", row.Tax, computed.Quo(computed, big.NewRat(100, 1)), tolerance,
+			"The taxable amount and the rate make %s, but the document states %s.")
+	case rate == nil && ordinary && !none:
+		c.warn(at+".rate", "The document states tax without its rate.")
+	}
+}
+
+// taxGroupOf returns the group of a row of the breakdown; the zero group if it has no category.
+func taxGroupOf(row *api.ParsedTax) taxGroup {
+	if row.Category == nil {
+		return taxGroup{}
+	}
+	return groupOf(row.Category, row.Rate)
 }
 
 // groups returns the sums of lines, allowances and charges by category and rate.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"quittance/client/api"
+	"quittance/internal/document/invoice"
 )
 
 // maxLines is how many lines of a document are shown. All are counted and added up.
@@ -28,6 +29,7 @@ type lineSums struct {
 	net *big.Rat // nil if the amount of a line is absent
 	// taxable are the sums by category and rate; nil if a line lacks its category.
 	taxable map[taxGroup]*big.Rat
+	count   map[taxGroup]int // of lines
 }
 
 // taxGroup names a row of the tax breakdown.
@@ -50,7 +52,8 @@ func Read(document []byte) (*Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Document{lines: lineSums{net: new(big.Rat), taxable: map[taxGroup]*big.Rat{}}}
+	out := &Document{lines: lineSums{net: new(big.Rat), taxable: map[taxGroup]*big.Rat{},
+		count: map[taxGroup]int{}}}
 	out.Type = roots[root.Local]
 	r := &reader{warnings: api.Faults{}, currencies: map[string]string{}}
 	content, err := d.readContent(func(line *element) bool { return out.addLine(r, line) })
@@ -264,19 +267,14 @@ func (s *lineSums) add(line *api.ParsedLine) {
 		s.taxable[group] = new(big.Rat)
 	}
 	s.taxable[group].Add(s.taxable[group], net)
+	s.count[group]++
 }
 
-// hasTax reports whether tax is computed for a category (UNCL5305): the standard rate and those of the Canary Islands
-// and of Ceuta and Melilla. In the others it is 0 whatever their rate.
-func hasTax(category *string) bool {
-	return category != nil && (*category == "S" || *category == "L" || *category == "M")
-}
-
-// groupOf returns the group of a category that is present. Categories without tax may state no rate, so they are one
-// group each.
+// groupOf returns the group of a category that is present. Categories without tax may state a rate as information, or
+// none, so they are one group each.
 func groupOf(category *string, rate *api.Amount) taxGroup {
 	group := taxGroup{category: *category}
-	if value := rat(rate); value != nil && hasTax(category) {
+	if value := rat(orZero(rate)); invoice.Taxed(*category) {
 		group.rate = value.RatString()
 	}
 	return group

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"quittance/client/api"
+	"quittance/internal/document"
+	"quittance/internal/document/invoice"
 	"quittance/internal/exchange/submission"
 	"quittance/internal/front/page"
 	"quittance/internal/front/view"
@@ -43,6 +45,11 @@ func (req *Request) Profile() *api.Profile { return &req.Session.Account.Profile
 // Seller returns what the company's drafts need for submission.
 func (req *Request) Seller() view.Seller {
 	return view.SellerOf(&req.Session.Account, submission.Unsupported(&req.Session.Account))
+}
+
+// Arithmetic returns how the format of the company's connection computes amounts.
+func (req *Request) Arithmetic() invoice.Arithmetic {
+	return document.Profile(req.Session.Account.Format).Arithmetic()
 }
 
 // frame completes the layout of a page with what the reader may see.

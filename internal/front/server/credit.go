@@ -29,8 +29,9 @@ func (c *call) createCreditNote(ctx context.Context, body api.CreditNoteRequest,
 	}
 	// An unknown invoice is reported before faults of the body, and all faults are reported together: those of the body,
 	// and those that only show beside the invoice.
+	arithmetic := c.seller().Format.Arithmetic()
 	build := func(draft *api.Draft, live []invoice.Credit) (invoices.NewCreditNote, error) {
-		credit, faults := invoice.RequestCredit(draft, live, &body, maps.Clone(faults))
+		credit, faults := invoice.RequestCredit(draft, live, &body, arithmetic, maps.Clone(faults))
 		if err := problem.For(api.CodeValidationFailed).In(faults); err != nil {
 			return invoices.NewCreditNote{}, err
 		}

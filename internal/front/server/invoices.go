@@ -42,7 +42,7 @@ func (c *call) preflight(ctx context.Context, draft api.Draft,
 	if err := checkDraft(&draft, faults); err != nil {
 		return 0, api.Data[api.Preflight]{}, err
 	}
-	warnings := invoice.Warnings(&draft, &c.session.Account.Profile)
+	warnings := invoice.Warnings(&draft, &c.session.Account.Profile, profile.Arithmetic())
 	holder, err := invoices.NumberHolder(ctx, c.session.Tenant, *draft.InvoiceNumber)
 	if err != nil {
 		return 0, api.Data[api.Preflight]{}, err
@@ -56,24 +56,12 @@ func (c *call) preflight(ctx context.Context, draft api.Draft,
 	if profile != seller.Format {
 		seller = view.Seller{Profile: d.Seller, Format: profile}
 	}
-	if out.Data.Missing = seller.Needs(d.Draft, warnings); profile != "" {
-		out.Data.Computed = document.Totals(profile, d)
-	} else {
-		totals := invoice.Compute(&draft)
-		out.Data.Computed = api.Computed{Net: amount(totals.Net), Tax: amount(totals.Tax), Total: amount(totals.Total)}
-	}
+	out.Data.Missing, out.Data.Computed = seller.Needs(d.Draft, warnings), document.Totals(profile, d)
 	out.Data.Complete = len(out.Data.Missing) == 0
 	// A preflight has no effect: with an idempotency key, only the response is stored.
 	return perform(ctx, c, func(context.Context, *base.Tenant) (int, api.Data[api.Preflight], error) {
 		return http.StatusOK, out, nil
 	})
-}
-
-func amount(a *invoice.Amount) *api.Amount {
-	if a == nil {
-		return nil
-	}
-	return new(api.Amount(a.String()))
 }
 
 // seller returns what the company's drafts need for submission.

@@ -69,7 +69,7 @@ func (t Tenant) AddNeeds(ctx context.Context, rows []invoices.InvoiceRow, seller
 		}
 	}
 	return invoices.EachDraft(ctx, t.tenant, drafts, charge, func(id base.ID, draft *api.Draft) {
-		warnings := invoice.Warnings(draft, seller.Profile)
+		warnings := invoice.Warnings(draft, seller.Profile, seller.Format.Arithmetic())
 		missing := seller.Needs(draft, warnings)
 		at[id].SetNeeds(missing, warnings)
 	})
@@ -77,8 +77,11 @@ func (t Tenant) AddNeeds(ctx context.Context, rows []invoices.InvoiceRow, seller
 
 // Invoice returns an invoice as it is shown by itself.
 func Invoice(i invoices.Invoice, seller Seller) api.Invoice {
-	warnings := invoice.Warnings(&i.Draft, seller.Profile)
+	warnings := invoice.Warnings(&i.Draft, seller.Profile, seller.Format.Arithmetic())
 	missing := seller.needs(&i, warnings)
+	if i.Submission != nil { // the document has stated its total
+		delete(warnings, totalPath)
+	}
 	out := api.Invoice{ID: i.ID.String(), Draft: i.Draft, Complete: len(missing) == 0, Missing: missing,
 		Warnings: warnings, States: i.States().Wire(), CreatedAt: i.CreatedAt, UpdatedAt: i.UpdatedAt}
 	warnNumber(i, out.Warnings)
@@ -96,6 +99,10 @@ func warnNumber(i invoices.Invoice, warnings api.Faults) {
 	}
 }
 
+// totalPath is the field of advice that concerns the arithmetic of a document format. Submitted invoices have none,
+// because their documents may have been written in another one than that of the connection now.
+const totalPath = "total_amount"
+
 // InvoiceSummary returns an invoice as lists of the API show it.
 func InvoiceSummary(r invoices.InvoiceRow, seller Seller) api.InvoiceSummary {
 	d, warnings := &r.Draft, api.Faults{}
@@ -109,6 +116,10 @@ func InvoiceSummary(r invoices.InvoiceRow, seller Seller) api.InvoiceSummary {
 	}
 	if r.Submission != nil { // it was complete when it was sent
 		r.Missing, r.MissingCount = nil, 0
+		if warnings.Has(totalPath) {
+			count--
+		}
+		delete(warnings, totalPath)
 	}
 	missing := r.Missing
 	if missing == nil {

@@ -67,7 +67,7 @@ func (r *InvoiceRow) SetNeeds(missing []string, warnings api.Faults) {
 
 // draftWarnings returns the advice on a draft that does not depend on the company's profile.
 func draftWarnings(d *api.Draft) api.Faults {
-	warnings := invoice.Warnings(d, nil)
+	warnings := invoice.Warnings(d, nil, invoice.Arithmetic{})
 	maps.DeleteFunc(warnings, func(path string, _ []api.Fault) bool { return strings.HasPrefix(path, invoice.SellerPath) })
 	return warnings
 }

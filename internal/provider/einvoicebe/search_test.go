@@ -170,7 +170,8 @@ func TestSearchFails(t *testing.T) {
 func TestCreditNote(t *testing.T) {
 	const id = "019caa6c-5200-7000-8000-000000000002"
 	draft := providertest.BelgianInvoice("CN-1")
-	credit, faults := invoice.NewCredit(draft, nil, &api.CreditNoteRequest{Kind: new(api.CreditFull)})
+	credit, faults := invoice.NewCredit(draft, nil, &api.CreditNoteRequest{Kind: new(api.CreditFull)},
+		document.BIS3.Arithmetic())
 	if len(faults) > 0 {
 		t.Fatal(faults)
 	}

@@ -1902,8 +1902,8 @@ class Preflight(TypedDict):
     #: True if missing is empty: nothing is missing for submission or contradicts itself, including
     #: what the document format of the connection needs, if it has one.
     complete: bool
-    #: Totals as the server computes them: lines rounded to the minor unit, tax rounded per
-    #: category and rate.
+    #: Totals as the server computes them: lines rounded to the minor unit, or to the digits of the
+    #: document format of the connection; tax rounded per category and rate.
     computed: Computed
     #: JSON paths of the fields that a submission still needs: those that are missing, and those of
     #: a tax that contradicts its category in every document format, such as a rate above 0 of a

@@ -1824,7 +1824,10 @@ export interface Preflight {
    * format of the connection needs, if it has one.
    */
   complete: boolean;
-  /** Totals as the server computes them: lines rounded to the minor unit, tax rounded per category and rate. */
+  /**
+   * Totals as the server computes them: lines rounded to the minor unit, or to the digits of the document format of
+   * the connection; tax rounded per category and rate.
+   */
   computed: Computed;
   /**
    * JSON paths of the fields that a submission still needs: those that are missing, and those of a tax that

@@ -70,7 +70,7 @@ func (b *book[F]) check(req *console.Request, typed map[string]string) (checkedE
 	faults = faults.With(invoice.Faults(&api.Draft{Currency: draft.Currency}))
 	maps.Copy(faults, unread)
 	advice := api.Faults{}
-	for path, list := range invoice.Warnings(&draft, nil) {
+	for path, list := range invoice.Warnings(&draft, nil, invoice.Arithmetic{}) {
 		if name, ours := strings.CutPrefix(path, prefix); ours && drafts.SpecNamed(specs, name).Name != "" {
 			advice[name] = slices.DeleteFunc(list, func(f api.Fault) bool { return f.Rule == "required" })
 		}

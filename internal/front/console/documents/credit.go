@@ -57,30 +57,22 @@ type creditAmounts struct {
 	Document ShownDocument
 }
 
-// newCreditAmounts calculates the tax of a credit note as that of an invoice with one unit at each credited amount.
-func newCreditAmounts(w *console.Words, note *api.CreditNote) (out creditAmounts, err error) {
-	total, err := api.ParseDecimal(string(note.TotalAmount))
+// newCreditAmounts calculates the tax of a credit note as that of a document with lines of the credited amounts.
+func newCreditAmounts(w *console.Words, note *api.CreditNote,
+	arithmetic invoice.Arithmetic) (out creditAmounts, err error) {
+	total, err := api.ParseDecimal(invoice.Shortest(string(note.TotalAmount)))
 	if err != nil {
 		return out, fmt.Errorf("console: credit note %s: %w", note.ID, err)
 	}
-	one, err := api.ParseDecimal("1")
-	if err != nil {
-		return out, fmt.Errorf("console: %w", err)
-	}
-	d := api.Draft{Currency: &note.Currency, TotalAmount: &total}
-	for _, item := range note.Items {
-		line := api.Item{Name: &item.Name, Quantity: &one, VATCategory: item.VATCategory, VATRate: item.VATRate}
-		if item.NetAmount != nil {
-			net, err := api.ParseDecimal(string(*item.NetAmount))
-			if err != nil {
-				return out, fmt.Errorf("console: credit note %s: %w", note.ID, err)
-			}
-			line.NetUnitPrice = &net
-		}
-		d.Items = append(d.Items, line)
-	}
-	out = creditAmounts{Invoice: d, Document: NewShownDocument(w, &d)}
+	out.Invoice = api.Draft{Currency: &note.Currency, TotalAmount: &total}
 	out.Document.Credit = true
+	lines := make([]invoice.Line, len(note.Items))
+	for n := range note.Items {
+		lines[n] = invoice.CreditLine(&note.Items[n])
+	}
+	if sums, ok := arithmetic.Sum(&note.Currency, lines); ok {
+		out.Document.calculated(w, &sums, &out.Invoice)
+	}
 	return out, nil
 }
 
@@ -123,7 +115,7 @@ func readCreditPage(req *console.Request) (p creditPage, found invoices.CreditNo
 		}
 		p.Lines = append(p.Lines, line)
 	}
-	p.Amounts, err = newCreditAmounts(req.Words, &p.CreditNote)
+	p.Amounts, err = newCreditAmounts(req.Words, &p.CreditNote, req.Arithmetic())
 	return p, found, err
 }
 
@@ -242,5 +234,5 @@ func Remaining(req *console.Request, id base.ID) (invoices.Invoice, invoice.Rema
 	if err != nil {
 		return found, invoice.Remaining{}, err
 	}
-	return found, invoice.Remain(&found.Draft, live), nil
+	return found, invoice.Remain(&found.Draft, live, req.Arithmetic()), nil
 }

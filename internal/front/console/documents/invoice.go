@@ -86,23 +86,32 @@ type shownTax struct {
 }
 
 // NewShownDocument calculates the amounts of a draft.
-func NewShownDocument(w *console.Words, d *api.Draft) ShownDocument {
-	category := func(code string) string { return w.Codes["tax-categories"].Names[code] }
-	out := ShownDocument{Totals: invoice.Compute(d),
-		Means: w.Codes["payment-means"].Names[console.Deref(d.PaymentMeansCode)], Details: invoiceDetails(d)}
-	nets := invoice.LineAmounts(d)
+func NewShownDocument(w *console.Words, d *api.Draft, arithmetic invoice.Arithmetic) ShownDocument {
+	out := ShownDocument{Means: w.Codes["payment-means"].Names[console.Deref(d.PaymentMeansCode)],
+		Details: invoiceDetails(d)}
 	for n, item := range d.Items {
-		out.Lines = append(out.Lines, shownLine{Item: item, Net: nets[n],
-			Category: category(console.Deref(item.VATCategory))})
+		out.Lines = append(out.Lines, shownLine{Item: item, Net: arithmetic.LineNet(d, n),
+			Category: categoryName(w, console.Deref(item.VATCategory))})
 	}
-	for _, tax := range invoice.Breakdown(d) {
-		out.Taxes = append(out.Taxes, shownTax{TaxSubtotal: tax, Name: category(tax.Category)})
+	if sums, ok := arithmetic.SumDraft(d); ok {
+		out.calculated(w, &sums, d)
+	}
+	return out
+}
+
+// calculated adds the sums of a draft.
+func (out *ShownDocument) calculated(w *console.Words, sums *invoice.Sums, d *api.Draft) {
+	out.Totals = sums.Totals()
+	for _, tax := range sums.Breakdown() {
+		out.Taxes = append(out.Taxes, shownTax{TaxSubtotal: tax, Name: categoryName(w, tax.Category)})
 	}
 	if total, currency := out.Totals.Total, console.Deref(d.Currency); total != nil && d.TotalAmount != nil {
 		out.Differs = page.InMinorUnit(total.String(), currency) != page.InMinorUnit(d.TotalAmount.String(), currency)
 	}
-	return out
 }
+
+// categoryName is the name of a tax category, or "".
+func categoryName(w *console.Words, code string) string { return w.Codes["tax-categories"].Names[code] }
 
 // Draft reports that there is no submission that still counts.
 func (p invoicePage) Draft() bool { return p.Outcome == "draft" }
@@ -186,7 +195,8 @@ func readInvoicePage(ctx context.Context, req *console.Request, found invoices.I
 	tenant := req.Session.Tenant
 	p := invoicePage{ID: found.ID.String(), CreditNotes: req.Session.Account.CreditNotes, Version: found.Version,
 		Invoice: view.Invoice(found, req.Seller()), Outcome: OutcomeOf(found), Seller: req.Profile(),
-		Document: NewShownDocument(req.Words, &found.Draft), XML: newXMLLinks(req, "/invoices/"+found.ID.String()),
+		Document: NewShownDocument(req.Words, &found.Draft, req.Arithmetic()), XML: newXMLLinks(req,
+			"/invoices/"+found.ID.String()),
 		MayWrite: req.Session.Permissions.Has(access.Write), MaySubmit: req.Session.Permissions.Has(access.Submit)}
 	p.Correctable = found.Submission != nil && found.Submission.Correctable()
 	p.Needs, p.Warnings = DivideAdvice(p.Invoice.Missing, p.Invoice.Warnings)

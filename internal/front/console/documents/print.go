@@ -30,8 +30,9 @@ func printInvoice(req *console.Request) error {
 		return err
 	}
 	p := PrintPage{ID: found.ID.String(), Invoice: view.Invoice(found, req.Seller()), Seller: *req.Profile(),
-		Document: NewShownDocument(req.Words, &found.Draft), Outcome: OutcomeOf(found), States: StateViews(found.States()),
-		At: req.Now()}
+		Document: NewShownDocument(req.Words, &found.Draft, req.Arithmetic()), Outcome: OutcomeOf(found),
+		States: StateViews(found.States()),
+		At:     req.Now()}
 	return req.Show(http.StatusOK, "print", "", page.Layout{Title: console.Deref(found.Draft.InvoiceNumber),
 		Section: "invoices", Body: p})
 }

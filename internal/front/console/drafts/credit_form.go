@@ -101,9 +101,9 @@ func (f creditForm) read(messages console.Catalogue, currency string) (creditFor
 }
 
 // credit validates the form like an API request, against the invoice and its live credit notes.
-func (f creditForm) credit(messages console.Catalogue, invoiceID string, draft *api.Draft,
+func (f creditForm) credit(req *console.Request, invoiceID string, draft *api.Draft,
 	live []invoice.Credit) (api.CreditNoteRequest, invoice.Credit, api.Faults, error) {
-	values, unread, err := f.read(messages, console.Deref(draft.Currency))
+	values, unread, err := f.read(req.Words.Messages, console.Deref(draft.Currency))
 	if err != nil {
 		return api.CreditNoteRequest{}, invoice.Credit{}, nil, err
 	}
@@ -112,7 +112,7 @@ func (f creditForm) credit(messages console.Catalogue, invoiceID string, draft *
 		return api.CreditNoteRequest{}, invoice.Credit{}, nil, problem.For(api.CodeMalformedRequest).Because(err)
 	}
 	request, form := credits.Decode(body)
-	credit, faults := invoice.RequestCredit(draft, live, &request, form)
+	credit, faults := invoice.RequestCredit(draft, live, &request, req.Arithmetic(), form)
 	faults = values.placed(faults)
 	if len(unread) > 0 {
 		delete(faults, "items") // lines whose numbers nobody can read are not missing
@@ -292,7 +292,7 @@ func createCredit(req *console.Request) error {
 	created, err := invoices.CreateCreditNote(req.R.Context(), req.Session.Tenant, id,
 		func(draft *api.Draft, live []invoice.Credit) (invoices.NewCreditNote, error) {
 			form = readCreditForm(req.Form, len(draft.Items))
-			request, credit, found, err := form.credit(req.Words.Messages, id.String(), draft, live)
+			request, credit, found, err := form.credit(req, id.String(), draft, live)
 			if err != nil {
 				return invoices.NewCreditNote{}, err
 			}
@@ -335,14 +335,14 @@ func checkCredit(req *console.Request) error {
 	// Number, date and reason do not affect the amounts and may still be empty while the user selects lines.
 	asked := form
 	asked.Number, asked.IssueDate, asked.Reason = "-", "2000-01-01", "-"
-	_, credit, faults, err := asked.credit(req.Words.Messages, id.String(), &found.Draft, live)
+	_, credit, faults, err := asked.credit(req, id.String(), &found.Draft, live)
 	if err != nil {
 		return err
 	}
 	p := creditCheck{Sums: creditSums{Currency: console.Deref(found.Draft.Currency)}}
 	if len(faults) == 0 {
 		p.Sums.Total = page.Grouped(string(credit.Total))
-		p.Sums.Left = page.Grouped(string(invoice.Remain(&found.Draft, append(live, credit)).Total))
+		p.Sums.Left = page.Grouped(string(invoice.Remain(&found.Draft, append(live, credit), req.Arithmetic()).Total))
 	}
 	if len(form.chosen()) == 0 {
 		delete(faults, "items")

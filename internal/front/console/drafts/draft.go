@@ -303,7 +303,7 @@ func press(req *console.Request, form *Form) (at focus, acted bool, err error) {
 		if err != nil {
 			return focus{}, true, err
 		}
-		if total := invoice.Compute(&checked.Draft).Total; total != nil {
+		if total := checked.arithmetic.Compute(&checked.Draft).Total; total != nil {
 			form.Fields["total_amount"] = page.Grouped(total.String())
 		}
 	case doFill:

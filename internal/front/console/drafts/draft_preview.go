@@ -66,6 +66,7 @@ func respondPreview(req *console.Request, checked *CheckedForm, action string) e
 	}
 	d := &checked.Draft
 	p := documents.PrintPage{Invoice: api.Invoice{Draft: *d}, Seller: *req.Profile(),
-		Document: documents.NewShownDocument(req.Words, d), Outcome: "draft", At: req.Now(), Preview: &fields}
+		Document: documents.NewShownDocument(req.Words, d, req.Arithmetic()), Outcome: "draft", At: req.Now(),
+		Preview: &fields}
 	return req.Show(http.StatusOK, "print", "preview.title", page.Layout{Section: "invoices", Body: p})
 }

@@ -179,13 +179,15 @@ type CheckedForm struct {
 	// Form has the texts as they were typed, and values those that the API takes.
 	Form, Values Form
 
-	Messages  console.Catalogue
-	Codes     map[string]*console.CodeNames
-	Draft     api.Draft
-	Faults    api.Faults
-	missing   []string
-	IsMissing map[string]bool
-	Advice    api.Faults
+	Messages console.Catalogue
+	Codes    map[string]*console.CodeNames
+	Draft    api.Draft
+	Faults   api.Faults
+	missing  []string
+	// arithmetic is that of the format of the company's connection.
+	arithmetic invoice.Arithmetic
+	IsMissing  map[string]bool
+	Advice     api.Faults
 }
 
 // check reads a form and validates it like the API. An empty total is the calculated one, and an empty rate that of a
@@ -200,7 +202,8 @@ func check(req *console.Request, form Form) (CheckedForm, error) {
 	if err != nil {
 		return CheckedForm{}, err
 	}
-	if total := invoice.Compute(&draft).Total; total != nil && values.Fields["total_amount"] == "" &&
+	arithmetic := req.Arithmetic()
+	if total := arithmetic.Compute(&draft).Total; total != nil && values.Fields["total_amount"] == "" &&
 		!unread.Has("total_amount") {
 		values.Fields["total_amount"] = total.String() // the page shows it
 		if draft, faults, err = values.draft(); err != nil {
@@ -209,7 +212,8 @@ func check(req *console.Request, form Form) (CheckedForm, error) {
 	}
 	maps.Copy(faults, unread) // they say more than the rules of the API about the same field
 	checked := CheckedForm{Form: form, Values: values, Messages: req.Words.Messages, Codes: req.Words.Codes, Draft: draft,
-		Faults: faults, IsMissing: map[string]bool{}, Advice: invoice.Warnings(&draft, req.Profile())}
+		Faults: faults, IsMissing: map[string]bool{}, Advice: invoice.Warnings(&draft, req.Profile(), arithmetic),
+		arithmetic: arithmetic}
 	checked.missing = req.Seller().Needs(&draft, checked.Advice)
 	for _, path := range checked.missing {
 		checked.IsMissing[path] = true
@@ -321,8 +325,7 @@ func (checked *CheckedForm) lineNet(line int) string {
 	if line >= len(checked.Draft.Items) {
 		return ""
 	}
-	alone := api.Draft{Currency: checked.Draft.Currency, Items: checked.Draft.Items[line : line+1]}
-	if net := invoice.Compute(&alone).Net; net != nil {
+	if net := checked.arithmetic.LineNet(&checked.Draft, line); net != nil {
 		return page.Grouped(net.String())
 	}
 	return ""
@@ -348,7 +351,7 @@ func specAt(path string) FieldSpec {
 
 // sums calculates the totals and the feedback on the whole form.
 func sums(req *console.Request, checked *CheckedForm) (draftSums, error) {
-	s := draftSums{Totals: invoice.Compute(&checked.Draft), Currency: console.Deref(checked.Draft.Currency),
+	s := draftSums{Totals: checked.arithmetic.Compute(&checked.Draft), Currency: console.Deref(checked.Draft.Currency),
 		Format: req.Session.Account.Format}
 	ofProfile := func(a documents.Advice) bool { return strings.HasPrefix(a.Path, console.SellerPath) }
 	needs, others := documents.DivideAdvice(checked.missing, checked.Advice)
@@ -361,7 +364,7 @@ func sums(req *console.Request, checked *CheckedForm) (draftSums, error) {
 	if s.Totals.Total == nil && s.Currency != "" && !checked.Faults.Has("currency") {
 		for n := range checked.Draft.Items {
 			alone := api.Draft{Currency: checked.Draft.Currency, Items: checked.Draft.Items[n : n+1]}
-			if invoice.Compute(&alone).Total == nil {
+			if checked.arithmetic.Compute(&alone).Total == nil {
 				s.IncompleteLine = n + 1
 				break
 			}
