@@ -1,0 +1,73 @@
+package document_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"quittance/client/api"
+	"quittance/internal/document"
+	"quittance/internal/document/pdf"
+	"quittance/internal/document/ubl"
+	"quittance/test/drafttest"
+)
+
+// lacking returns the fields whose values a text does not have, as XML or as JSON: between tags or quotes.
+func lacking(values map[string]string, texts ...string) (names []string) {
+	for name, value := range values {
+		found := false
+		for _, text := range texts {
+			found = found || strings.Contains(text, ">"+value+"<") || strings.Contains(text, `"`+value+`"`) ||
+				strings.Contains(text, ":"+value+",") || strings.Contains(text, ":"+value+"}") ||
+				strings.Contains(text, ">"+value+":00<") || strings.Contains(text, `"`+value+`:00"`) // a time of the day
+		}
+		if !found {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// TestEveryFieldHasItsPlace fills every field of a draft and names those that a document, its reader or the PDF file
+// without a format loses. The lists of what they lose only get shorter; a field with a reason stays.
+func TestEveryFieldHasItsPlace(t *testing.T) {
+	d, values := drafttest.Every(t)
+	seller := &api.Profile{}
+	written, read := []string{}, []string{}
+	for _, p := range document.Profiles {
+		text := document.Draw(p, document.Document{ID: "0195b1f0-4c00-7a3e-9d2b-6f1c2a7e8b90", Draft: d, Seller: seller})
+		parsed, err := ubl.Read(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		written, read = append(written, string(text)), append(read, asJSON(t, parsed.ParsedDocument))
+	}
+	typeset := asJSON(t, pdf.Invoice(d, seller))
+	for name, part := range map[string]struct {
+		texts []string
+		lost  map[string]string // why
+	}{
+		"the documents": {written, map[string]string{
+			"external_id":  "means something to the customer alone",
+			"total_amount": "is another amount here than the lines add up to",
+		}},
+		"what is read of them": {read, map[string]string{
+			"external_id": "is not written", "total_amount": "is not written",
+			"buyer_legal_id_scheme":  "the reader does not know BTAE-15",
+			"items.commodity_code":   "the reader does not know BT-158",
+			"items.commodity_scheme": "the reader does not know BT-158-1",
+		}},
+		"the PDF file": {[]string{typeset}, map[string]string{
+			"external_id": "means something to the customer alone",
+			"issue_time":  "pages do not show it", "transaction_flags": "pages do not show it",
+			"items.commodity_code": "pages do not show it", "items.commodity_scheme": "pages do not show it",
+		}},
+	} {
+		got := lacking(values, part.texts...)
+		if want := slices.Sorted(maps.Keys(part.lost)); !slices.Equal(got, want) {
+			t.Errorf("%s lack %q, and the list says %q", name, got, want)
+		}
+	}
+}

@@ -1,0 +1,63 @@
+// Package drafttest makes drafts for tests.
+package drafttest
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"quittance/client/api"
+)
+
+// coded are the fields whose values are codes or have a form, and hold the example of the API document. All others get
+// a text of their own.
+var coded = []string{ //nolint:gochecknoglobals // a constant list
+	"buyer_endpoint_scheme", "buyer_country", "buyer_subdivision", "currency", "issue_date", "issue_time", "due_date",
+	"payment_means_code", "buyer_legal_id_scheme", "transaction_flags", "recipient_network_id", "unit_code",
+	"vat_category", "commodity_scheme"}
+
+// Every returns a draft with a value for every field, and its values by field; those of its first line begin with
+// items. and a dot. A second line has the reason why no tax is charged, which the first one does not need. Texts say
+// which field they are of, so that each is found by itself.
+func Every(t testing.TB) (*api.Draft, map[string]string) {
+	t.Helper()
+	d := &api.Draft{Items: make([]api.Item, 2)}
+	values := fill(t, reflect.ValueOf(d).Elem())
+	for name, value := range fill(t, reflect.ValueOf(&d.Items[0]).Elem()) {
+		values["items."+name] = value
+	}
+	fill(t, reflect.ValueOf(&d.Items[1]).Elem())
+	d.Items[1].VATCategory, d.Items[1].VATRate = new("E"), new(api.MustDecimal("0"))
+	d.Currency, values["currency"] = new("USD"), "USD" // another one than that of the tax, so that the rate matters
+	// A code that is no day of a month, which pages have.
+	d.PaymentMeansCode, values["payment_means_code"] = new("97"), "97"
+	return d, values
+}
+
+// fill sets every field of a struct, and returns the values by field.
+func fill(t testing.TB, fields reflect.Value) map[string]string {
+	t.Helper()
+	values := map[string]string{}
+	for n := range fields.NumField() {
+		field := fields.Type().Field(n)
+		name, example := field.Tag.Get("json"), field.Tag.Get("example")
+		switch field.Type {
+		case reflect.TypeFor[*string]():
+			value := "its " + strings.ReplaceAll(name, "_", " ")
+			if slices.Contains(coded, name) {
+				value = example
+			}
+			fields.Field(n).Set(reflect.ValueOf(&value))
+			values[name] = value
+		case reflect.TypeFor[*api.Decimal]():
+			value := api.MustDecimal(example)
+			fields.Field(n).Set(reflect.ValueOf(&value))
+			values[name] = example
+		case reflect.TypeFor[[]api.Item]():
+		default:
+			t.Fatalf("%s has the type %s: what is its text?", name, field.Type)
+		}
+	}
+	return values
+}
