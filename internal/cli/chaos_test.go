@@ -1,10 +1,11 @@
 package cli
 
 import (
-	"quittance/internal/platform/buildinfo"
 	"testing"
 
 	"github.com/alecthomas/kong"
+
+	"quittance/internal/platform/buildinfo"
 )
 
 // TestChaosDefaults checks that neither the provider in a sandbox nor a separate provider

@@ -4,11 +4,12 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"quittance"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"quittance"
 )
 
 // guides returns the text of every guide by file.

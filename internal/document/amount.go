@@ -2,11 +2,9 @@ package document
 
 import (
 	"math/big"
+
 	"quittance/internal/document/invoice"
 )
-
-// amountScale is [invoice.FormatDigits].
-const amountScale = invoice.FormatDigits
 
 // decimal returns the exact value of a decimal text, which has the form of an [api.Decimal].
 func decimal(text string) *big.Rat {
@@ -20,11 +18,11 @@ func decimal(text string) *big.Rat {
 // round rounds to a number of digits after the point, half away from zero.
 func round(r *big.Rat, scale int) *big.Rat { return decimal(r.FloatString(scale)) }
 
-// cents rounds to [amountScale].
-func cents(r *big.Rat) *big.Rat { return round(r, amountScale) }
+// cents rounds to [invoice.FormatDigits].
+func cents(r *big.Rat) *big.Rat { return round(r, invoice.FormatDigits) }
 
 // money formats an amount that is rounded already.
-func money(r *big.Rat) string { return r.FloatString(amountScale) }
+func money(r *big.Rat) string { return r.FloatString(invoice.FormatDigits) }
 
 // times multiplies.
 func times(a, b *big.Rat) *big.Rat { return new(big.Rat).Mul(a, b) }

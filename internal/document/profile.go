@@ -41,9 +41,9 @@ func (p Profile) Rules() string {
 func (p Profile) Arithmetic() invoice.Arithmetic {
 	switch p {
 	case PINTAE:
-		return invoice.Arithmetic{Digits: amountScale, Binary: true, RatelessExempt: true}
+		return invoice.Arithmetic{Digits: invoice.FormatDigits, Binary: true, RatelessExempt: true}
 	case BIS3:
-		return invoice.Arithmetic{Digits: amountScale}
+		return invoice.Arithmetic{Digits: invoice.FormatDigits}
 	}
 	return invoice.Arithmetic{}
 }

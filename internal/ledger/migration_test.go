@@ -14,6 +14,8 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"golang.org/x/sync/errgroup"
+
 	"quittance/internal/ledger"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/invoices"
@@ -21,8 +23,6 @@ import (
 	"quittance/test/kit"
 	"quittance/test/ledgertest"
 	"quittance/test/ledgertest/fixture"
-
-	"golang.org/x/sync/errgroup"
 )
 
 var (

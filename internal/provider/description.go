@@ -3,12 +3,12 @@ package provider
 import (
 	"fmt"
 	"maps"
-	"quittance/internal/document/envelope"
 	"slices"
 	"strings"
 
 	"quittance/client/api"
 	"quittance/internal/document"
+	"quittance/internal/document/envelope"
 	"quittance/internal/document/invoice"
 )
 

@@ -6,11 +6,12 @@ package audittest
 
 import (
 	"os"
-	"quittance/test/kit"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"quittance/test/kit"
 )
 
 // file is the document.

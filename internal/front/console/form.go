@@ -10,13 +10,13 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"quittance/internal/ledger/base"
-	"quittance/internal/ledger/invoices"
 	"slices"
 	"time"
 
 	"quittance/client/api"
 	"quittance/internal/front/page"
+	"quittance/internal/ledger/base"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/platform/problem"
 )
 

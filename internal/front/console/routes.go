@@ -3,6 +3,7 @@ package console
 import (
 	"html/template"
 	"io/fs"
+
 	"quittance/internal/front/page"
 	"quittance/internal/ledger/access"
 	"quittance/internal/platform/router"

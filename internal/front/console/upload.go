@@ -8,12 +8,13 @@ import (
 	"mime"
 	"mime/multipart"
 	"net/http"
+	"strings"
+	"unicode/utf8"
+
 	"quittance/client/api"
 	"quittance/internal/document/tabular"
 	"quittance/internal/front/page"
 	"quittance/internal/platform/problem"
-	"strings"
-	"unicode/utf8"
 )
 
 const (

@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"quittance"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,6 +19,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"quittance"
 	"quittance/internal/front/docs"
 	"quittance/internal/front/server"
 )

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"quittance"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"quittance"
 	"quittance/client/api"
 	"quittance/client/receiver"
 	"quittance/sandbox/fakeprovider"

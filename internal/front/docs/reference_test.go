@@ -5,11 +5,11 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"quittance"
 	"slices"
 	"strings"
 	"testing"
 
+	"quittance"
 	"quittance/internal/front/docs"
 )
 

@@ -7,12 +7,12 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"quittance"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	"quittance"
 	"quittance/client/api"
 	"quittance/internal/platform/problem"
 )

@@ -79,7 +79,7 @@ func (t Tenant) AddNeeds(ctx context.Context, rows []invoices.InvoiceRow, seller
 func Invoice(i invoices.Invoice, seller Seller) api.Invoice {
 	warnings := invoice.Warnings(&i.Draft, seller.Profile, seller.Format.Arithmetic())
 	missing := seller.needs(&i, warnings)
-	if i.Submission != nil { // the document has stated its total
+	if i.Submission != nil && seller.Format != "" {
 		delete(warnings, totalPath)
 	}
 	out := api.Invoice{ID: i.ID.String(), Draft: i.Draft, Complete: len(missing) == 0, Missing: missing,
@@ -99,8 +99,8 @@ func warnNumber(i invoices.Invoice, warnings api.Faults) {
 	}
 }
 
-// totalPath is the field of advice that concerns the arithmetic of a document format. Submitted invoices have none,
-// because their documents may have been written in another one than that of the connection now.
+// totalPath is the field of advice that depends on the arithmetic of a document format. Over a connection with one,
+// submitted invoices have no such advice: their documents have stated a total, and summaries know no format.
 const totalPath = "total_amount"
 
 // InvoiceSummary returns an invoice as lists of the API show it.
@@ -116,10 +116,10 @@ func InvoiceSummary(r invoices.InvoiceRow, seller Seller) api.InvoiceSummary {
 	}
 	if r.Submission != nil { // it was complete when it was sent
 		r.Missing, r.MissingCount = nil, 0
-		if warnings.Has(totalPath) {
+		if seller.Format != "" && warnings.Has(totalPath) {
+			delete(warnings, totalPath)
 			count--
 		}
-		delete(warnings, totalPath)
 	}
 	missing := r.Missing
 	if missing == nil {

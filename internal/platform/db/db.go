@@ -49,10 +49,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"quittance/client/api"
 	"quittance/internal/platform/problem"
-
-	"github.com/jackc/pgx/v5"
 )
 
 // The errors that callers distinguish. All others are internal.

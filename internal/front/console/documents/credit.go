@@ -6,14 +6,14 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"quittance/internal/document/invoice"
-	"quittance/internal/ledger/base"
 
 	"quittance/client/api"
+	"quittance/internal/document/invoice"
 	"quittance/internal/front/console"
 	"quittance/internal/front/page"
 	"quittance/internal/front/view"
 	"quittance/internal/ledger/access"
+	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/invoices"
 )
 

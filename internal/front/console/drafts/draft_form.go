@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
-	"quittance/internal/ledger/invoices"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"quittance/client/api"
 	"quittance/internal/document/invoice"
 	"quittance/internal/front/console"
+	"quittance/internal/ledger/invoices"
 	"quittance/internal/platform/problem"
 	"quittance/internal/platform/strictjson"
 )

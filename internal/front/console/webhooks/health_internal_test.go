@@ -1,11 +1,12 @@
 package webhooks
 
 import (
-	"quittance/test/consoletest"
 	"testing"
 	"time"
 
 	"golang.org/x/text/language"
+
+	"quittance/test/consoletest"
 )
 
 // TestSubscriptionHealth checks that an active subscription is positive only if its newest deliveries arrived and its
