@@ -47,6 +47,8 @@ type ParsedDocument struct {
 	References       ParsedReferences  `json:"references" doc:"References to other documents."`
 	Payment          ParsedPayment     `json:"payment" doc:"Payment instructions (BG-16)."`
 	Attachments      []ParsedFile      `json:"attachments" nullable:"false" doc:"Supporting documents (BG-24): embedded files, and addresses of external ones. This service does not fetch external ones."`
+	Other            []ParsedOther     `json:"other" nullable:"false" doc:"What else the document says: values that have no field here, in the order of the document, and the same again where it repeats what may be there once. The first 500."`
+	OtherCount       int               `json:"other_count" minimum:"0" doc:"How many such values the document has; greater than the length of other if that is cut."`
 	Warnings         Faults            `json:"warnings" nullable:"false" doc:"Figures that disagree and values that cannot be used, by the path of the value in parsed; {} if there are none."`
 }
 
@@ -58,25 +60,29 @@ type ParsedPeriod struct {
 
 // ParsedParty is a party of a received document.
 type ParsedParty struct {
-	Name              *string `json:"name" doc:"Legal name, or else the trading name (BT-27, BT-44)."`
-	TradingName       *string `json:"trading_name" doc:"Trading name (BT-28, BT-45)."`
-	TaxID             *string `json:"tax_id" doc:"VAT identifier (BT-31, BT-48)."`
-	TaxRegistrationID *string `json:"tax_registration_id" doc:"Another tax registration identifier (BT-32)."`
-	LegalID           *string `json:"legal_id" doc:"Legal registration identifier (BT-30, BT-47)."`
-	LegalIDScheme     *string `json:"legal_id_scheme" doc:"Scheme of legal_id."`
-	Identifier        *string `json:"identifier" doc:"First other identifier (BT-29, BT-46)."`
-	IdentifierScheme  *string `json:"identifier_scheme" doc:"Scheme of identifier."`
-	NetworkID         *string `json:"network_id" doc:"Electronic address (BT-34, BT-49)."`
-	EndpointScheme    *string `json:"endpoint_scheme" doc:"Scheme of network_id."`
-	Street            *string `json:"street" doc:"Address line 1."`
-	StreetAdditional  *string `json:"street_additional" doc:"Address line 2."`
-	City              *string `json:"city" doc:"City."`
-	PostalCode        *string `json:"postal_code" doc:"Postal code."`
-	Subdivision       *string `json:"subdivision" doc:"Subdivision, such as an emirate."`
-	Country           *string `json:"country" doc:"Country code."`
-	ContactName       *string `json:"contact_name" doc:"Contact point."`
-	ContactPhone      *string `json:"contact_phone" doc:"Telephone number of the contact."`
-	ContactEmail      *string `json:"contact_email" doc:"E-mail address of the contact."`
+	Name                  *string `json:"name" doc:"Legal name, or else the trading name (BT-27, BT-44)."`
+	TradingName           *string `json:"trading_name" doc:"Trading name (BT-28, BT-45)."`
+	TaxID                 *string `json:"tax_id" doc:"VAT identifier (BT-31, BT-48)."`
+	TaxRegistrationID     *string `json:"tax_registration_id" doc:"Another tax registration identifier (BT-32)."`
+	TaxRegistrationScheme *string `json:"tax_registration_scheme" doc:"Tax that tax_registration_id is of."`
+	LegalID               *string `json:"legal_id" doc:"Legal registration identifier (BT-30, BT-47)."`
+	LegalIDScheme         *string `json:"legal_id_scheme" doc:"Scheme of legal_id (BT-30-1, BT-47-1), or in the UAE its type (BTAE-15, BTAE-16)."`
+	LegalIDIssuer         *string `json:"legal_id_issuer" doc:"Authority or country that issued legal_id in the UAE (BTAE-12, BTAE-11)."`
+	LegalForm             *string `json:"legal_form" doc:"Additional legal information (BT-33)."`
+	Identifier            *string `json:"identifier" doc:"First other identifier (BT-29, BT-46)."`
+	IdentifierScheme      *string `json:"identifier_scheme" doc:"Scheme of identifier."`
+	NetworkID             *string `json:"network_id" doc:"Electronic address (BT-34, BT-49)."`
+	EndpointScheme        *string `json:"endpoint_scheme" doc:"Scheme of network_id."`
+	Street                *string `json:"street" doc:"Address line 1."`
+	StreetAdditional      *string `json:"street_additional" doc:"Address line 2."`
+	AddressLine           *string `json:"address_line" doc:"Address line 3."`
+	City                  *string `json:"city" doc:"City."`
+	PostalCode            *string `json:"postal_code" doc:"Postal code."`
+	Subdivision           *string `json:"subdivision" doc:"Subdivision, such as an emirate."`
+	Country               *string `json:"country" doc:"Country code."`
+	ContactName           *string `json:"contact_name" doc:"Contact point."`
+	ContactPhone          *string `json:"contact_phone" doc:"Telephone number of the contact."`
+	ContactEmail          *string `json:"contact_email" doc:"E-mail address of the contact."`
 }
 
 // ParsedLine is a line of a received document.
@@ -88,6 +94,9 @@ type ParsedLine struct {
 	ItemCode           *string           `json:"item_code" doc:"Seller's item identifier (BT-155)."`
 	BuyerItemCode      *string           `json:"buyer_item_code" doc:"Buyer's item identifier (BT-156)."`
 	StandardItemCode   *string           `json:"standard_item_code" doc:"Standard item identifier (BT-157)."`
+	StandardItemScheme *string           `json:"standard_item_scheme" doc:"Scheme of standard_item_code (BT-157-1)."`
+	CommodityCode      *string           `json:"commodity_code" doc:"First classification of the item (BT-158), such as a customs tariff number."`
+	CommodityScheme    *string           `json:"commodity_scheme" doc:"Scheme of commodity_code (BT-158-1)."`
 	Quantity           *Amount           `json:"quantity" doc:"Quantity (BT-129)." example:"10"`
 	UnitCode           *string           `json:"unit_code" doc:"Unit of the quantity (BT-130)."`
 	NetUnitPrice       *Amount           `json:"net_unit_price" doc:"Net price (BT-146)."`
@@ -97,6 +106,10 @@ type ParsedLine struct {
 	Net                *Amount           `json:"net" doc:"Line amount without tax (BT-131)."`
 	VATCategory        *string           `json:"vat_category" doc:"Tax category (BT-151)."`
 	VATRate            *Amount           `json:"vat_rate" doc:"Tax rate in percent (BT-152); null if the document states none."`
+	TaxExemptionCode   *string           `json:"tax_exemption_code" doc:"Coded reason why no tax is charged, if the line states it as in the UAE; with reverse charge the code of the goods or services (BTAE-09)."`
+	TaxExemptionReason *string           `json:"tax_exemption_reason" doc:"Why no tax is charged, if the line states it."`
+	TaxInTaxCurrency   *Amount           `json:"tax_in_tax_currency" doc:"Tax of the line in dirhams (BTAE-08)."`
+	TotalInTaxCurrency *Amount           `json:"total_in_tax_currency" doc:"Amount of the line with tax in dirhams (BTAE-10)."`
 	Allowances         []ParsedAllowance `json:"allowances" nullable:"false" doc:"Allowances and charges on the line (BG-27, BG-28)."`
 	Period             *ParsedPeriod     `json:"period" doc:"Period of the line (BG-26)."`
 	OrderLineReference *string           `json:"order_line_reference" doc:"Referenced line of the order (BT-132)."`
@@ -126,16 +139,17 @@ type ParsedTax struct {
 
 // ParsedTotals are the totals of a received document, in its currency unless a field says otherwise.
 type ParsedTotals struct {
-	Lines            *Amount `json:"lines" doc:"Sum of the line amounts (BT-106)."`
-	Allowances       *Amount `json:"allowances" doc:"Sum of the document's allowances (BT-107)."`
-	Charges          *Amount `json:"charges" doc:"Sum of the document's charges (BT-108)."`
-	Net              *Amount `json:"net" doc:"Total without tax (BT-109)." example:"1000.00"`
-	Tax              *Amount `json:"tax" doc:"Total tax (BT-110)." example:"50.00"`
-	TaxInTaxCurrency *Amount `json:"tax_in_tax_currency" doc:"Total tax in the tax currency (BT-111)."`
-	Total            *Amount `json:"total" doc:"Total with tax (BT-112)." example:"1050.00"`
-	Prepaid          *Amount `json:"prepaid" doc:"Paid amount (BT-113)."`
-	Rounding         *Amount `json:"rounding" doc:"Rounding amount (BT-114)."`
-	Payable          *Amount `json:"payable" doc:"Amount due for payment (BT-115)." example:"1050.00"`
+	Lines              *Amount `json:"lines" doc:"Sum of the line amounts (BT-106)."`
+	Allowances         *Amount `json:"allowances" doc:"Sum of the document's allowances (BT-107)."`
+	Charges            *Amount `json:"charges" doc:"Sum of the document's charges (BT-108)."`
+	Net                *Amount `json:"net" doc:"Total without tax (BT-109)." example:"1000.00"`
+	Tax                *Amount `json:"tax" doc:"Total tax (BT-110)." example:"50.00"`
+	TaxInTaxCurrency   *Amount `json:"tax_in_tax_currency" doc:"Total tax in the tax currency (BT-111)."`
+	Total              *Amount `json:"total" doc:"Total with tax (BT-112)." example:"1050.00"`
+	TotalInTaxCurrency *Amount `json:"total_in_tax_currency" doc:"Total with tax in dirhams, which a document of the UAE in another currency states."`
+	Prepaid            *Amount `json:"prepaid" doc:"Paid amount (BT-113)."`
+	Rounding           *Amount `json:"rounding" doc:"Rounding amount (BT-114)."`
+	Payable            *Amount `json:"payable" doc:"Amount due for payment (BT-115)." example:"1050.00"`
 }
 
 // ParsedReferences are the documents that a received document refers to.
@@ -173,6 +187,12 @@ type ParsedPaymentMeans struct {
 	BankID      *string `json:"bank_id" doc:"Payment service provider, such as a BIC (BT-86)."`
 	Card        *string `json:"card" doc:"Payment card number as stated, usually its last digits (BT-87)."`
 	Mandate     *string `json:"mandate" doc:"Direct debit mandate (BT-89)."`
+}
+
+// ParsedOther is a value of a received document that has no field in [ParsedDocument].
+type ParsedOther struct {
+	Path  string  `json:"path" doc:"Where it stands: elements with the usual prefixes of UBL, a number in brackets where there are several, and @ before the name of an attribute." example:"cac:InvoiceLine[1]/cac:Item/cac:OriginCountry/cbc:IdentificationCode"`
+	Value *string `json:"value" doc:"The value, verbatim, and cut after 4096 characters; null for an extension, which is not read."`
 }
 
 // ParsedFile is a supporting document.

@@ -3,6 +3,7 @@ package document
 import (
 	"math/big"
 
+	"quittance/client/api"
 	"quittance/internal/document/invoice"
 )
 
@@ -15,14 +16,11 @@ func decimal(text string) *big.Rat {
 	return r
 }
 
-// round rounds to a number of digits after the point, half away from zero.
-func round(r *big.Rat, scale int) *big.Rat { return decimal(r.FloatString(scale)) }
-
-// cents rounds to [invoice.FormatDigits].
-func cents(r *big.Rat) *big.Rat { return round(r, invoice.FormatDigits) }
+// cents rounds to [invoice.FormatDigits], half away from zero.
+func cents(r *big.Rat) *big.Rat { return decimal(r.FloatString(invoice.FormatDigits)) }
 
 // money formats an amount that is rounded already.
-func money(r *big.Rat) string { return r.FloatString(invoice.FormatDigits) }
+func money(r *big.Rat) *api.Amount { return new(api.Amount(r.FloatString(invoice.FormatDigits))) }
 
 // times multiplies.
 func times(a, b *big.Rat) *big.Rat { return new(big.Rat).Mul(a, b) }

@@ -189,3 +189,24 @@ func same(t *rapid.T, what string, got *api.Amount, want string) {
 		t.Fatalf("%s is %s instead of %s", what, *got, want)
 	}
 }
+
+// TestRoundedPages checks that the pages of a credit note for which no format is in effect, and whose total was rounded
+// in another way than its lines, state the computed tax, once, and the difference as the rounding amount.
+func TestRoundedPages(t *testing.T) {
+	item := api.CreditNoteItem{Name: "x", NetAmount: new(api.Amount("0.10")), VATCategory: new("S"), VATRate: number("5")}
+	credited := &api.Draft{Currency: new("EUR"), TotalAmount: number("1.05"), Items: make([]api.Item, 1)}
+	note := &api.CreditNote{Kind: api.CreditPartial, TotalAmount: "0.06", Items: []api.CreditNoteItem{item}}
+	got := document.Statement("", document.Document{Draft: credited, Credit: note})
+	for name, pair := range map[string]struct {
+		got  *api.Amount
+		want api.Amount
+	}{
+		"net": {got.Totals.Net, "0.10"}, "tax": {got.Totals.Tax, "0.01"}, "breakdown": {got.TaxBreakdown[0].Tax, "0.01"},
+		"total": {got.Totals.Total, "0.11"}, "rounding": {got.Totals.Rounding, "-0.05"},
+		"payable": {got.Totals.Payable, "0.06"},
+	} {
+		if pair.got == nil || *pair.got != pair.want {
+			t.Errorf("%s is %v instead of %s", name, pair.got, pair.want)
+		}
+	}
+}

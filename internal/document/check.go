@@ -307,18 +307,19 @@ func (c *checker) price(l *line) {
 // difference, and states it (BT-114).
 func (c *checker) totals() {
 	m, ok := compute(c.profile, c.Document)
-	stated, _ := c.stated()
+	stated, roundings := c.stated()
 	if !ok {
 		c.notComputable()
 		return
 	}
-	if c.profile == PINTAE && m.payable.Sign() < 0 {
+	due, _, asStated := m.sums.Due(stated, roundings)
+	if c.profile == PINTAE && decimal(due.String()).Sign() < 0 {
 		c.add("total_amount", ruleNegativeTotal, ruleIDs{},
 			"the total is below zero: reduce an earlier invoice with a credit note instead")
 	}
-	if !m.asStated {
+	if !asStated {
 		c.add("total_amount", ruleTotal, ruleIDs{"ibr-co-15", "BR-CO-15"},
-			fmt.Sprintf("the lines and their tax add up to %s, not to %s", m.total, stated))
+			fmt.Sprintf("the lines and their tax add up to %s, not to %s", m.sums.Totals().Total, stated))
 	}
 }
 

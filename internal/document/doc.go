@@ -8,5 +8,6 @@
 // the customer's own total is compared with them and never printed. Nothing is invented: what a document needs and
 // neither the draft nor the company profile has is a finding.
 //
-// Start reading at [Check] and [Write]. docs/documents.md lists every field with its element and business term.
+// Start reading at [Check] and [Write]. [Statement] is what a document says, which package ubl writes.
+// docs/documents.md lists every field with its element and business term.
 package document

@@ -1,12 +1,12 @@
 package document
 
 import (
-	"bytes"
 	"errors"
 	"strings"
 
 	"quittance/client/api"
 	"quittance/internal/document/invoice"
+	"quittance/internal/document/ubl"
 	"quittance/internal/platform/problem"
 )
 
@@ -122,8 +122,7 @@ func Totals(p Profile, d Document) api.Computed {
 	if !ok {
 		return api.Computed{}
 	}
-	return api.Computed{Net: new(api.Amount(money(m.net))), Tax: new(api.Amount(money(m.tax))),
-		Total: new(api.Amount(m.total.String()))}
+	return m.sums.Totals().Wire()
 }
 
 var errNoID = errors.New("document: no identifier")
@@ -137,14 +136,7 @@ func Write(p Profile, d Document) ([]byte, error) {
 		return nil, &IncompleteError{Findings: findings}
 	}
 	m, _ := compute(p, d) // a complete document can be computed
-	return m.write(), nil
-}
-
-func (m *model) write() []byte {
-	var out bytes.Buffer
-	w := &writer{out: &out}
-	w.document(*m)
-	return out.Bytes()
+	return ubl.Write(m.statement()), nil
 }
 
 // seller is the company profile, never nil.

@@ -1,7 +1,8 @@
 package document
 
+import "quittance/internal/document/ubl"
+
 // Draw writes a document as [Write] does, whatever it lacks beside its amounts.
 func Draw(p Profile, d Document) []byte {
-	m, _ := compute(p, d)
-	return m.write()
+	return ubl.Write(Statement(p, d))
 }

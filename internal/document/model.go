@@ -31,16 +31,8 @@ type model struct {
 	Document
 	profile Profile
 	lines   []line
-	groups  []group
-	// net is the sum of the lines (BT-106, BT-109), tax that of the groups (BT-110), gross both (BT-112). payable (BT-115)
-	// is gross and rounding (BT-114), which is not 0 in a currency whose minor unit is coarser than a cent, and where the
-	// author rounds in another way. asStated tells whether it is the total that the author states; total is the computed
-	// one.
-	net, tax, gross, rounding, payable *big.Rat
-	asStated                           bool
-	total                              invoice.Amount
-	// rate is the exchange rate into dirhams: 1 in that currency, nil if it is not known.
-	rate *big.Rat
+	// sums are the amounts; nil if they cannot be computed.
+	sums *invoice.Sums
 }
 
 // line is one line with its amounts.
@@ -56,14 +48,8 @@ type line struct {
 	category                                     string
 	// percent is the rate as it is written, "" if the category has none.
 	percent string
-	// amount is the net amount (BT-131), tax the tax on it, not rounded.
-	amount, tax *big.Rat
-}
-
-// group is a part of the tax breakdown (BG-23): the lines of one category and rate.
-type group struct {
-	invoice.TaxSubtotal
-	item *api.Item // the first line of the group that says why no tax is charged, or the first line
+	// net is the amount of the line (BT-131), nil if it cannot be computed.
+	net *api.Amount
 }
 
 // percent returns the rate that the document shows for a line, "" if the category has none: out of scope (BR-O-05), and
@@ -78,6 +64,9 @@ func (p Profile) newLine(item *api.Item, at int, path string) line {
 	l := line{item: item, at: at, path: path, quantity: number(item.Quantity), unit: text(item.UnitCode),
 		price: number(item.NetUnitPrice), base: number(item.BaseQuantity), gross: number(item.GrossUnitPrice),
 		discount: number(item.DiscountAmount), category: text(item.VATCategory), percent: p.percent(item)}
+	if p == "" { // only documents state what is usual
+		return l
+	}
 	if l.base == "" {
 		l.base = "1"
 	}
@@ -102,6 +91,8 @@ func documentLines(p Profile, d Document) []line {
 		switch {
 		case credited.Quantity != nil:
 			l.quantity = number(credited.Quantity)
+		case p == "":
+			l.quantity, l.price, l.base, l.gross, l.discount = "", "", "", "", ""
 		case credited.NetAmount != nil:
 			var amount invoice.Line
 			amount.CreditAmount(string(*credited.NetAmount))
@@ -120,32 +111,20 @@ func compute(p Profile, d Document) (m model, ok bool) {
 	for i := range m.lines {
 		l := &m.lines[i]
 		lines[i] = invoice.Line{Quantity: l.quantity, Price: l.price, Base: l.base, Category: l.category, Rate: l.percent}
-	}
-	sums, ok := p.Arithmetic().Sum(d.Draft.Currency, lines)
-	if !ok || sums.Totals().Tax == nil {
-		return model{}, false
-	}
-	for i, amount := range sums.Lines() {
-		l := &m.lines[i]
-		l.amount, l.tax = decimal(amount.String()), new(big.Rat)
-		if invoice.Taxed(l.category) {
-			l.tax = percentOf(l.amount, l.percent)
+		if p == "" && d.Credit != nil { // what it credits was computed when it was made
+			lines[i] = invoice.CreditLine(&d.Credit.Items[i])
+			l.net = d.Credit.Items[i].NetAmount
 		}
 	}
-	for _, row := range sums.Breakdown() {
-		m.groups = append(m.groups, group{TaxSubtotal: row, item: m.reasonOf(row)})
+	sums, ok := p.Arithmetic().Sum(d.Draft.Currency, lines)
+	if !ok {
+		return m, false
 	}
-	totals := sums.Totals()
-	due, rounding, stated := sums.Due(d.stated())
-	m.net, m.tax, m.gross = decimal(totals.Net.String()), decimal(totals.Tax.String()), decimal(sums.Gross().String())
-	m.payable, m.rounding, m.asStated, m.total = decimal(due.String()), decimal(rounding.String()), stated, *totals.Total
-	switch {
-	case text(d.Draft.Currency) == dirham:
-		m.rate = big.NewRat(1, 1)
-	case number(d.Draft.TaxExchangeRate) != "":
-		m.rate = decimal(number(d.Draft.TaxExchangeRate))
+	m.sums = &sums
+	for i, net := range sums.Lines() {
+		m.lines[i].net = wire(net)
 	}
-	return m, true
+	return m, sums.Totals().Tax != nil
 }
 
 // reasonOf returns the first item of a row of the tax breakdown that says why no tax is charged, or its first item.
@@ -173,6 +152,17 @@ func hasReason(item *api.Item) bool {
 // reasoned tells whether the tax breakdown says why no tax is charged (BR-E-10, BR-AE-10, BR-G-10, BR-O-10).
 func reasoned(category string) bool {
 	return slices.Contains([]string{exempt, reverseCharge, export, outOfScope}, category)
+}
+
+// rate is the exchange rate into dirhams: 1 in that currency, nil if it is not known.
+func (m *model) rate() *big.Rat {
+	switch {
+	case !m.foreign():
+		return big.NewRat(1, 1)
+	case number(m.Draft.TaxExchangeRate) != "":
+		return decimal(number(m.Draft.TaxExchangeRate))
+	}
+	return nil
 }
 
 // foreign tells whether the document is in another currency than the tax.

@@ -1,6 +1,7 @@
 package pdf
 
 import (
+	"math/big"
 	"strings"
 
 	"quittance/client/api"
@@ -130,4 +131,20 @@ func taxable(p *api.ParsedDocument) bool {
 
 func isCredit(p *api.ParsedDocument) bool {
 	return p.Type == api.ReceivedCreditNote || p.Type == api.ReceivedSelfBilledCreditNote
+}
+
+// text returns an optional text, and "" for an absent one.
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// rat returns the value of a number; ok is false for one that is absent or has another form.
+func rat(a *api.Amount) (value *big.Rat, ok bool) {
+	if a == nil {
+		return nil, false
+	}
+	return new(big.Rat).SetString(string(*a))
 }

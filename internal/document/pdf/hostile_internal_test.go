@@ -12,7 +12,7 @@ import (
 // them has a file, for which at most a quarter of what shaping all of them would take is allocated.
 func TestHostileTextsAreCut(t *testing.T) {
 	const most = 1200 << 20 // bytes; all of them would take 5 GiB
-	d := Invoice(&api.Draft{}, &api.Profile{})
+	d := &api.ParsedDocument{Type: api.ReceivedInvoice}
 	hostile := strings.Repeat("aب", 900)
 	for range 250 {
 		d.Lines = append(d.Lines, api.ParsedLine{Name: &hostile, Description: &hostile, Allowances: []api.ParsedAllowance{}})

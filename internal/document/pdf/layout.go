@@ -119,7 +119,8 @@ func (l *layout) facts() {
 	const columns = 4
 	const width = contentWidth / columns
 	r := &l.p.References
-	all := given(fact{"Issue date", text(l.p.IssueDate)}, fact{"Due date", text(l.p.DueDate)},
+	issued := strings.TrimSpace(text(l.p.IssueDate) + " " + text(l.p.IssueTime))
+	all := given(fact{"Issue date", issued}, fact{"Due date", text(l.p.DueDate)},
 		fact{"Tax point", text(l.p.TaxPointDate)}, fact{"Currency", l.currency()},
 		fact{"Invoicing period", period(l.p.Period)}, fact{"Buyer reference", text(r.Buyer)},
 		fact{"Purchase order", text(r.Order)}, fact{"Sales order", text(r.SalesOrder)}, fact{"Contract", text(r.Contract)},
@@ -175,7 +176,7 @@ func (l *layout) party(name string, p *api.ParsedParty, width float64) func(x fl
 	if trading := text(p.TradingName); trading != text(p.Name) {
 		left = append(left, l.wrap(trading, styles.body, width, 2)...)
 	}
-	for _, part := range []string{text(p.Street), text(p.StreetAdditional)} {
+	for _, part := range []string{text(p.Street), text(p.StreetAdditional), text(p.AddressLine)} {
 		left = append(left, l.wrap(part, styles.body, width, 4)...)
 	}
 	left = append(left, l.beside(width, text(p.City), text(p.PostalCode),
@@ -187,7 +188,8 @@ func (l *layout) party(name string, p *api.ParsedParty, width float64) func(x fl
 		taxName = "TRN"
 	}
 	for _, f := range given(fact{taxName, text(p.TaxID)}, fact{"Tax registration", text(p.TaxRegistrationID)},
-		fact{"Registration", registration(p)}, fact{"Identifier", scheme(text(p.IdentifierScheme), text(p.Identifier))},
+		fact{"Registration", registration(p)}, fact{"Issued by", text(p.LegalIDIssuer)},
+		fact{"Legal form", text(p.LegalForm)}, fact{"Identifier", scheme(text(p.IdentifierScheme), text(p.Identifier))},
 		fact{"E-invoice address", scheme(text(p.EndpointScheme), text(p.NetworkID))},
 		fact{"Contact", text(p.ContactName)}, fact{"Phone", text(p.ContactPhone)}, fact{"E-mail", text(p.ContactEmail)}) {
 		value := l.wrap(f.value, styles.body, width-indent, 3)
@@ -258,7 +260,7 @@ func scheme(scheme, id string) string {
 	return scheme + ":" + id
 }
 
-// notes draws the notes, reasons and supporting documents.
+// notes draws the notes, the supporting documents, and what else the document says.
 func (l *layout) notes() {
 	for n, note := range l.p.Notes {
 		if n == 0 {
@@ -278,6 +280,28 @@ func (l *layout) notes() {
 			}
 		}
 		l.row(lead, 0, 0, cell{x: marginSide, width: contentWidth - 1, lines: l.wrap(name, styles.body, contentWidth-1, 3)})
+	}
+	l.others()
+}
+
+// others draws what the document says that has no place on the pages.
+func (l *layout) others() {
+	const indent = contentWidth / 2
+	for n, other := range l.p.Other {
+		if n == 0 {
+			l.heading("Also in the document")
+		}
+		value := text(other.Value)
+		if other.Value == nil {
+			value = "an extension, which is not read"
+		}
+		l.row(lead, 0, 1, cell{x: marginSide, width: indent - 8, lines: l.wrap(other.Path, styles.caption, indent-8, 4)},
+			cell{x: marginSide + indent, width: contentWidth - indent,
+				lines: l.wrap(value, styles.small, contentWidth-indent, maxTextLines)})
+	}
+	if more := l.p.OtherCount - len(l.p.Other); more > 0 {
+		l.row(lead, 0, 0, cell{x: marginSide, width: contentWidth,
+			lines: l.one(strconv.Itoa(more)+" more values are in the document.", styles.small, contentWidth)})
 	}
 }
 

@@ -11,16 +11,20 @@ import (
 	"image"
 	"image/color"
 	"image/png"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"quittance/client/api"
+	"quittance/internal/document"
 	"quittance/internal/document/pdf"
 	"quittance/internal/document/ubl"
+	"quittance/test/drafttest"
 )
 
 var update = flag.Bool("update", false, "write the golden texts anew")
@@ -34,6 +38,11 @@ func seller() *api.Profile {
 		TaxRegistrationNumber: new("135790246801003"), LegalRegistration: new("CN-1234567"), LegalRegistrationType: new("TL"),
 		PayeeAccount: new("AE070331234567890123456"),
 	}
+}
+
+// statement is what an invoice says for which no document format is in effect.
+func statement(d *api.Draft, s *api.Profile) *api.ParsedDocument {
+	return document.Statement("", document.Document{Draft: d, Seller: s})
 }
 
 // draft is an invoice with a number of lines.
@@ -123,11 +132,12 @@ func TestGolden(t *testing.T) {
 			NetAmount: new(api.Amount("200.00")), VATCategory: new("S"), VATRate: number("5")}},
 	}
 	for name, d := range map[string]*pdf.Document{
-		"invoice":     {Content: pdf.Invoice(draft(2), seller()), Mark: "Draft"},
-		"arabic":      {Content: pdf.Invoice(arabicDraft(), seller())},
-		"yen":         {Content: pdf.Invoice(yen, seller())},
-		"unknown":     {Content: pdf.Invoice(unknown, &api.Profile{})},
-		"credit-note": {Content: pdf.CreditNote(credit, draft(1), seller()), Mark: "Void"},
+		"invoice":     {Content: statement(draft(2), seller()), Mark: "Draft"},
+		"arabic":      {Content: statement(arabicDraft(), seller())},
+		"yen":         {Content: statement(yen, seller())},
+		"unknown":     {Content: statement(unknown, &api.Profile{})},
+		"credit-note": {Content: document.Statement("", document.Document{Draft: draft(1), Seller: seller(),
+			Credit: credit}), Mark: "Void"},
 		"received":    {Content: received("pint-ae-invoice.xml")},
 		"bis3":        {Content: received("bis3-invoice.xml")},
 		"self-billed": {Content: received("self-billed-invoice.xml")},
@@ -151,13 +161,37 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+// TestEveryField fills every field of a draft and names those whose values are not on its pages.
+func TestEveryField(t *testing.T) {
+	d, values := drafttest.Every(t)
+	file, _ := render(t, &pdf.Document{Content: statement(d, seller())})
+	text := strings.Join(strings.Fields(texts(t, file)), " ")
+	var got []string
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if !strings.Contains(text, values[name]) {
+			got = append(got, name)
+		}
+	}
+	want := []string{
+		"buyer_legal_id_scheme", // by its name
+		"buyer_subdivision",     // by its name
+		"external_id",           // which means something to the customer alone
+		"items.unit_code",       // by its name
+		"total_amount",          // not what the lines add up to here
+		"transaction_flags",     // which PINT-AE has for programs
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the pages lack %q, and the test says %q:\n%s", got, want, text)
+	}
+}
+
 // TestPDFA: the properties of PDF/A-3b (ISO 19005-3) that this package is responsible for. The programs that check them
 // have nothing in common with it.
 func TestPDFA(t *testing.T) {
 	xml := []byte("<Invoice/>")
 	attached := &pdf.File{Name: "INV-2026-0001.xml", Description: "The invoice in UBL", MediaType: "application/xml",
 		Content: xml, Relationship: pdf.Alternative}
-	file, out := render(t, &pdf.Document{Content: pdf.Invoice(arabicDraft(), seller()), Logo: logo(t, 900, 300),
+	file, out := render(t, &pdf.Document{Content: statement(arabicDraft(), seller()), Logo: logo(t, 900, 300),
 		File: attached})
 	if got := run(t, "qpdf", "--check", file); !strings.Contains(got, "No syntax or stream encoding errors found") ||
 		!strings.Contains(got, "not encrypted") {
@@ -295,7 +329,7 @@ func shownCodes(t *testing.T, file string) map[string]int {
 
 // TestSameBytes: a document is the same file whenever it is made.
 func TestSameBytes(t *testing.T) {
-	d := &pdf.Document{Content: pdf.Invoice(arabicDraft(), seller()), Logo: logo(t, 30, 30), File: &pdf.File{Name: "a.xml",
+	d := &pdf.Document{Content: statement(arabicDraft(), seller()), Logo: logo(t, 30, 30), File: &pdf.File{Name: "a.xml",
 		MediaType: "application/xml", Content: []byte("<a/>"), Relationship: pdf.Source}}
 	_, first := render(t, d)
 	if _, second := render(t, d); !bytes.Equal(first, second) {
@@ -306,7 +340,7 @@ func TestSameBytes(t *testing.T) {
 // TestPages: a document of many lines continues on pages that all have the head of the table, their number and the
 // notice.
 func TestPages(t *testing.T) {
-	file, _ := render(t, &pdf.Document{Content: pdf.Invoice(draft(200), seller())})
+	file, _ := render(t, &pdf.Document{Content: statement(draft(200), seller())})
 	pages := strings.Split(strings.TrimSuffix(texts(t, file), "\f"), "\f")
 	if len(pages) < 10 {
 		t.Fatalf("%d pages", len(pages))
@@ -337,13 +371,13 @@ func TestLimits(t *testing.T) {
 	for n := range large.Items {
 		large.Items[n].Description = new(strings.Repeat("word ", 204))
 	}
-	file, _ := render(t, &pdf.Document{Content: pdf.Invoice(large, seller())})
+	file, _ := render(t, &pdf.Document{Content: statement(large, seller())})
 	if got := run(t, "pdfinfo", file); !regexp.MustCompile(`Pages: +\d\d\d\n`).MatchString(got) {
 		t.Errorf("pdfinfo: %s", got)
 	}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := pdf.Render(gone, &pdf.Document{Content: pdf.Invoice(large, seller())}); !errors.Is(err,
+	if _, err := pdf.Render(gone, &pdf.Document{Content: statement(large, seller())}); !errors.Is(err,
 		context.Canceled) {
 		t.Errorf("error of a caller that has gone: %v", err)
 	}
@@ -353,7 +387,7 @@ func TestLimits(t *testing.T) {
 	for n := range large.Items {
 		large.Items[n].Description = new(strings.Repeat("w\n", 500))
 	}
-	if _, err := pdf.Render(t.Context(), &pdf.Document{Content: pdf.Invoice(large, seller())}); !errors.Is(err,
+	if _, err := pdf.Render(t.Context(), &pdf.Document{Content: statement(large, seller())}); !errors.Is(err,
 		pdf.ErrTooLong) {
 		t.Errorf("error of too many pages: %v", err)
 	}
@@ -366,7 +400,7 @@ func TestHostile(t *testing.T) {
 	d.Items[0].Name = new("\u202Eevil \u2067name\u2066")
 	d.RecipientName = new("\u202E" + strings.Repeat("\u2067", 300) + "Palm\u0007 Trading")
 	d.Note = new("Wheat 小麦 😀")
-	file, _ := render(t, &pdf.Document{Content: pdf.Invoice(d, seller())})
+	file, _ := render(t, &pdf.Document{Content: statement(d, seller())})
 	got := texts(t, file)
 	for _, want := range []string{"evil name", "12.5", "1,250.00", "Palm Trading", "Wheat 小麦 😀"} {
 		if !strings.Contains(got, want) {
@@ -402,7 +436,7 @@ func TestLogo(t *testing.T) {
 	}{"PNG": {logo(t, 64, 32), 1}, "large": {logo(t, 2048, 10), 1}, "none": {"", 0},
 		"no image": {"data:image/png;base64,AAAA", 0}, "no base64": {"data:image/png;base64,%", 0}} {
 		t.Run(name, func(t *testing.T) {
-			file, _ := render(t, &pdf.Document{Content: pdf.Invoice(draft(1), seller()), Logo: c.logo})
+			file, _ := render(t, &pdf.Document{Content: statement(draft(1), seller()), Logo: c.logo})
 			if got := strings.Count(run(t, "pdfimages", "-list", file), "\n") - 2; got != c.images {
 				t.Errorf("%d images, want %d", got, c.images)
 			}
@@ -421,7 +455,7 @@ func FuzzText(f *testing.F) {
 		d.InvoiceNumber, d.RecipientName, d.BuyerCity, d.Note = &text, &text, &text, &text
 		d.Items[0].Name, d.Items[0].Description, d.Items[0].UnitCode, d.Items[0].ItemCode, d.Items[0].VATCategory = &text,
 			&text, &text, &text, &text
-		if _, err := pdf.Render(t.Context(), &pdf.Document{Content: pdf.Invoice(d, seller()), Mark: text}); err != nil &&
+		if _, err := pdf.Render(t.Context(), &pdf.Document{Content: statement(d, seller()), Mark: text}); err != nil &&
 			!errors.Is(err, pdf.ErrTooLong) {
 			t.Error(err)
 		}
@@ -430,7 +464,7 @@ func FuzzText(f *testing.F) {
 
 func BenchmarkRender(b *testing.B) {
 	for _, lines := range []int{1, 100, 1000} {
-		content := pdf.Invoice(draft(lines), seller())
+		content := statement(draft(lines), seller())
 		b.Run(fmt.Sprint(lines), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

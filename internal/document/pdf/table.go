@@ -93,8 +93,10 @@ func (l *layout) description(item *api.ParsedLine, width float64) []line {
 	out := l.wrap(text(item.Name), styles.strong, width, maxNameLines)
 	out = append(out, l.wrap(text(item.Description), styles.small, width, maxTextLines)...)
 	for _, f := range given(fact{"Item", text(item.ItemCode)}, fact{"Buyer's item", text(item.BuyerItemCode)},
-		fact{"Standard item", text(item.StandardItemCode)}, fact{"Order line", text(item.OrderLineReference)},
-		fact{"Period", period(item.Period)}) {
+		fact{"Standard item", scheme(text(item.StandardItemScheme), text(item.StandardItemCode))},
+		fact{"Classification", scheme(text(item.CommodityScheme), text(item.CommodityCode))},
+		fact{"Order line", text(item.OrderLineReference)}, fact{"Period", period(item.Period)},
+		fact{"No tax", named(text(item.TaxExemptionCode), text(item.TaxExemptionReason))}) {
 		out = append(out, l.pair(f, width)...)
 	}
 	if discount, ok := rat(item.DiscountAmount); ok && discount.Sign() != 0 && item.GrossUnitPrice != nil {
@@ -272,10 +274,12 @@ func (l *layout) sums() {
 	l.row(lead, 6, 6, cell{x: x + 6, width: 92, lines: l.one(name, due, 92)},
 		cell{x: x + 98, width: width - 104, right: true, lines: l.number(amount(sum{"", l.p.Totals.Payable, l.currency()}),
 			due)})
-	if tax := l.p.Totals.TaxInTaxCurrency; tax != nil && text(l.p.TaxCurrency) != l.currency() {
-		l.row(lead, 3, 2, cell{x: x + 6, width: 90, lines: l.one("Tax in "+text(l.p.TaxCurrency), styles.small, 90)},
-			cell{x: x + 96, width: width - 102, right: true,
-				lines: l.number(amount(sum{"", tax, text(l.p.TaxCurrency)}), styles.small)})
+	for _, s := range []sum{{"Tax in ", l.p.Totals.TaxInTaxCurrency, text(l.p.TaxCurrency)},
+		{"Total in ", l.p.Totals.TotalInTaxCurrency, text(l.p.TaxCurrency)}} {
+		if s.amount != nil && s.currency != l.currency() {
+			l.row(lead, 3, 2, cell{x: x + 6, width: 90, lines: l.one(s.name+s.currency, styles.small, 90)},
+				cell{x: x + 96, width: width - 102, right: true, lines: l.number(amount(s), styles.small)})
+		}
 	}
 	if l.p.TaxExchangeRate != nil {
 		l.row(lead, 0, 2, cell{x: x + 6, width: 90, lines: l.one("Exchange rate", styles.small, 90)},

@@ -185,12 +185,15 @@ func (d *decoder) open(tag *xml.StartElement) error {
 	return nil
 }
 
-// element is an element of UBL with its content. Elements of other namespaces are left out.
+// element is an element of UBL with its content. An element of another namespace has no content and no prefix.
 type element struct {
 	name       string // with the usual prefix: cbc:ID, cac:Party
 	attributes []xml.Attr
 	text       string
 	children   []*element
+	// seen tells whether the text has been read, and taken has a bit for each of the first attributes that has.
+	seen  bool
+	taken uint64
 	// file is the part of the document with the text of an embedded file, which is not in text.
 	file []byte
 }
@@ -233,14 +236,7 @@ func (d *decoder) read(tag *xml.StartElement) (*element, error) {
 		}
 		switch token := token.(type) {
 		case xml.StartElement:
-			if prefixed(token.Name) == "" {
-				err = d.skip()
-			} else {
-				var child *element
-				child, err = d.read(&token)
-				e.children = append(e.children, child)
-			}
-			if err != nil {
+			if err := d.readInto(e, &token); err != nil {
 				return nil, err
 			}
 		case xml.CharData:
@@ -257,6 +253,23 @@ func (d *decoder) read(tag *xml.StartElement) (*element, error) {
 		}
 	}
 }
+
+// readInto adds the element whose start tag has been read to its parent. Of elements of other namespaces, one after the
+// other, the first is there, with only its name.
+func (d *decoder) readInto(parent *element, tag *xml.StartElement) error {
+	if prefixed(tag.Name) != "" {
+		child, err := d.read(tag)
+		parent.children = append(parent.children, child)
+		return err
+	}
+	if n := len(parent.children); n == 0 || parent.children[n-1].prefixed() {
+		parent.children = append(parent.children, &element{name: tag.Name.Local})
+	}
+	return d.skip()
+}
+
+// prefixed tells whether an element is one of UBL.
+func (e *element) prefixed() bool { return strings.Contains(e.name, ":") }
 
 // embeddedFile is the element whose text is a file in base64.
 const embeddedFile = "cbc:EmbeddedDocumentBinaryObject"
@@ -288,13 +301,24 @@ func (d *decoder) skipFile() []byte {
 // child returns the first element at a path of names, such as cac:Party/cbc:Name, and nil if there is none.
 func (e *element) child(path string) *element {
 	for name := range strings.SplitSeq(path, "/") {
-		all := e.all(name)
-		if len(all) == 0 {
-			return nil
-		}
-		e = all[0]
+		e, _ = e.first(name)
 	}
 	return e
+}
+
+// first returns the first child of a name, nil if there is none, and how many there are.
+func (e *element) first(name string) (first *element, count int) {
+	if e == nil {
+		return nil, 0
+	}
+	for _, child := range e.children {
+		if child.name == name {
+			if count++; first == nil {
+				first = child
+			}
+		}
+	}
+	return first, count
 }
 
 // all returns the children of a name.
@@ -314,8 +338,9 @@ func (e *element) all(name string) []*element {
 // attribute returns an attribute without a namespace, and "" if there is none.
 func (e *element) attribute(name string) string {
 	if e != nil {
-		for _, a := range e.attributes {
+		for n, a := range e.attributes {
 			if a.Name.Space == "" && a.Name.Local == name {
+				e.taken |= 1 << n // none beyond the 64th is one that counts
 				return strings.TrimSpace(a.Value)
 			}
 		}

@@ -4,7 +4,38 @@ import (
 	"bytes"
 	"encoding/base64"
 	"io"
+	"strconv"
+
+	"quittance/client/api"
 )
+
+// attachments reads the supporting documents. One without a file and without an address is a mere reference to an
+// object.
+func (doc *Document) attachments(r *reader, e *element) {
+	doc.Attachments = []api.ParsedFile{}
+	for _, one := range r.entries(e, "cac:AdditionalDocumentReference", "attachments") {
+		const uri = "cac:Attachment/cac:ExternalReference/cbc:URI"
+		embedded := one.child("cac:Attachment/" + embeddedFile)
+		if embedded == nil && textOf(one.child(uri)) == "" {
+			continue
+		}
+		n := node{in: r, e: one, at: "attachments[" + strconv.Itoa(len(doc.Attachments)) + "]."}
+		file := api.ParsedFile{ID: strconv.Itoa(len(doc.Attachments) + 1)}
+		n.text("cbc:ID", "reference", &file.Reference)
+		n.prose("cbc:DocumentDescription", "description", &file.Description)
+		n.text(uri, "url", &file.URL)
+		var content []byte
+		if embedded != nil {
+			file.Name, file.MediaType = r.attribute(embedded, "filename"), r.attribute(embedded, "mimeCode")
+			content = embedded.file
+			if file.Size = fileSize(embedded); file.Size == nil {
+				r.warn("attachments["+strconv.Itoa(len(doc.Attachments))+"]", "base64",
+					"The embedded file is not valid base64 and cannot be downloaded.")
+			}
+		}
+		doc.Attachments, doc.files = append(doc.Attachments, file), append(doc.files, content)
+	}
+}
 
 // fileSize returns the size of an embedded file in bytes, and nil if its text is not base64 and nothing else.
 func fileSize(e *element) *int64 {

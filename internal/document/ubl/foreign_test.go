@@ -57,8 +57,13 @@ func TestForeignDocuments(t *testing.T) {
 			t.Errorf("%s: can be read: %v; read with %v", want.Path, want.Readable, err)
 			continue
 		}
-		if err == nil {
-			compare(t, &want, got)
+		if err != nil {
+			continue
+		}
+		compare(t, &want, got)
+		if texts := lost(t, document, got); len(texts) > 0 && got.OtherCount == len(got.Other) &&
+			got.LineCount == len(got.Lines) {
+			t.Errorf("%s: %q is lost", want.Path, texts)
 		}
 	}
 	if read == 0 {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math/big"
-	"strconv"
 	"strings"
 
 	"quittance/client/api"
@@ -20,8 +19,9 @@ const maxLines = 1000
 // about figures that disagree.
 type Document struct {
 	api.ParsedDocument
-	files [][]byte // the text of each attachment in the document; nil if it is not embedded
-	lines lineSums
+	files  [][]byte // the text of each attachment in the document; nil if it is not embedded
+	lines  lineSums
+	others others // of the lines
 }
 
 // lineSums are the sums of all lines, also of those that are not shown.
@@ -128,19 +128,16 @@ func (d *decoder) explainEnd(err error) error {
 
 // readChild reads a child of the root element.
 func (d *decoder) readChild(tag *xml.StartElement, content *element, line func(*element) (kept bool)) error {
-	name := prefixed(tag.Name)
-	if name == "" {
-		return d.skip()
-	}
 	tree, texts := d.tree, d.text
-	child, err := d.read(tag)
-	if err != nil {
+	if err := d.readInto(content, tag); err != nil {
 		return d.explainEnd(err)
 	}
-	if name != "cac:InvoiceLine" && name != "cac:CreditNoteLine" {
-		content.children = append(content.children, child)
+	last := len(content.children) - 1
+	child := content.children[last]
+	if name := prefixed(tag.Name); name != "cac:InvoiceLine" && name != "cac:CreditNoteLine" {
 		return nil
 	}
+	content.children = content.children[:last]
 	d.tree = tree
 	if !line(child) {
 		d.text = texts
@@ -150,56 +147,30 @@ func (d *decoder) readChild(tag *xml.StartElement, content *element, line func(*
 
 // fill reads everything but the lines.
 func (doc *Document) fill(r *reader, e *element) {
-	for name, at := range map[string]string{"cbc:ID": "number", "cbc:IssueDate": "issue_date", "cbc:DueDate": "due_date",
-		"cbc:DocumentCurrencyCode": "currency", "cac:AccountingSupplierParty": "seller",
-		"cac:AccountingCustomerParty": "buyer", "cac:LegalMonetaryTotal": "totals"} {
-		r.only(e, name, at)
-	}
-	doc.Specification, doc.BusinessProcess = r.name(e, "cbc:CustomizationID"), r.name(e, "cbc:ProfileID")
-	doc.Profile = profile(doc.Specification)
-	doc.TypeCode = r.name(e, "cbc:InvoiceTypeCode")
-	if doc.TypeCode == nil {
-		doc.TypeCode = r.name(e, "cbc:CreditNoteTypeCode")
-	}
-	doc.Type = selfBilled(doc.Type, doc.TypeCode)
-	doc.Number, doc.UUID, doc.TransactionFlags = r.name(e, "cbc:ID"), r.name(e, "cbc:UUID"),
-		r.name(e, "cbc:ProfileExecutionID")
-	doc.ReasonCode = r.name(e, "cac:DiscrepancyResponse/cbc:ResponseCode")
-	doc.Currency, doc.TaxCurrency = r.name(e, "cbc:DocumentCurrencyCode"), r.name(e, "cbc:TaxCurrencyCode")
-	doc.TaxExchangeRate = r.number(e, "cac:TaxExchangeRate/cbc:CalculationRate", "tax_exchange_rate")
-	doc.IssueDate, doc.IssueTime = r.date(e, "cbc:IssueDate", "issue_date"), r.clock(e, "cbc:IssueTime", "issue_time")
-	doc.TaxPointDate = r.date(e, "cbc:TaxPointDate", "tax_point_date")
-	doc.DueDate = r.date(e, "cbc:DueDate", "due_date")
+	n := node{in: r, e: e, credit: isCredit(doc.Type)}
+	n.document(&doc.ParsedDocument)
 	if doc.DueDate == nil { // a credit note has it here
-		doc.DueDate = r.date(e, "cac:PaymentMeans/cbc:PaymentDueDate", "due_date")
+		n.group("cac:PaymentMeans", func(n node) { n.date("cbc:PaymentDueDate", "due_date", &doc.DueDate) })
 	}
-	doc.Period = r.period(e, "period")
-	doc.Notes = []string{}
-	for _, note := range r.first(e, "cbc:Note", "notes") {
-		if kept := r.cut(note.text); kept != nil {
-			doc.Notes = append(doc.Notes, *kept)
-		}
-	}
-	doc.Seller, doc.Buyer = r.party(e.child("cac:AccountingSupplierParty/cac:Party")),
-		r.party(e.child("cac:AccountingCustomerParty/cac:Party"))
-	if payee := e.child("cac:PayeeParty"); payee != nil {
-		doc.Payee = new(r.party(payee))
-	}
+	doc.Profile, doc.Type = profile(doc.Specification), selfBilled(doc.Type, doc.TypeCode)
 	if doc.Lines == nil {
 		doc.Lines = []api.ParsedLine{}
 	}
-	doc.Allowances = r.allowances(e, "allowances")
-	doc.taxes(r, e)
-	doc.totals(r, e)
-	doc.References = r.references(e)
-	doc.Payment = r.payment(e)
 	doc.attachments(r, e)
+	var others others
+	others.add("", e)
+	doc.Other, doc.OtherCount = others.with(doc.others)
 	for currency, at := range r.currencies {
 		if doc.Currency != nil && currency != *doc.Currency {
 			r.warn(at, "currency", "This amount is in another currency than that of the document.")
 		}
 	}
 	doc.Warnings = r.warnings
+}
+
+// isCredit tells whether a type of document is a credit note.
+func isCredit(kind string) bool {
+	return kind == api.ReceivedCreditNote || kind == api.ReceivedSelfBilledCreditNote
 }
 
 // profile returns the name of a known document format.
@@ -232,14 +203,17 @@ func selfBilled(of string, code *string) string {
 // addLine counts a line, adds it up, and keeps it if it is among the first. Of the others, it reads only what is added
 // up.
 func (doc *Document) addLine(r *reader, e *element) (kept bool) {
+	n := node{in: r, e: e, at: fmt.Sprintf("lines[%d].", doc.LineCount)}
+	var line api.ParsedLine
 	doc.LineCount++
-	at := fmt.Sprintf("lines[%d]", doc.LineCount-1)
-	line := r.lineAmounts(e, at)
-	doc.lines.add(&line)
 	if kept = len(doc.Lines) < maxLines; kept {
-		r.describeLine(&line, e, at)
+		n.line(&line)
 		doc.Lines = append(doc.Lines, line)
+		doc.others.add(fmt.Sprintf("%s[%d]", e.name, doc.LineCount), e)
+	} else {
+		n.lineAmounts(&line)
 	}
+	doc.lines.add(&line)
 	return kept
 }
 
@@ -289,55 +263,10 @@ func rat(n *api.Amount) *big.Rat {
 	return value
 }
 
-// lineAmounts returns a line with what is added up.
-func (r *reader) lineAmounts(e *element, at string) api.ParsedLine {
+// lineAmounts reads what is added up.
+func (n node) lineAmounts(l *api.ParsedLine) {
 	const category = "cac:Item/cac:ClassifiedTaxCategory/"
-	return api.ParsedLine{Net: r.amount(e, "cbc:LineExtensionAmount", at+".net"),
-		VATCategory: r.name(e, category+"cbc:ID"),
-		VATRate:     r.number(e, category+"cbc:Percent", at+".vat_rate")}
-}
-
-// describeLine adds everything else to a line.
-func (r *reader) describeLine(line *api.ParsedLine, e *element, at string) {
-	quantity := "cbc:InvoicedQuantity"
-	if e.child(quantity) == nil {
-		quantity = "cbc:CreditedQuantity"
-	}
-	item, price := e.child("cac:Item"), e.child("cac:Price")
-	line.ID, line.Note, line.Name, line.Description = r.name(e, "cbc:ID"), r.prose(e, "cbc:Note"),
-		r.name(item, "cbc:Name"), r.prose(item, "cbc:Description")
-	line.ItemCode, line.BuyerItemCode = r.name(item, "cac:SellersItemIdentification/cbc:ID"),
-		r.name(item, "cac:BuyersItemIdentification/cbc:ID")
-	line.StandardItemCode = r.name(item, "cac:StandardItemIdentification/cbc:ID")
-	line.Quantity, line.UnitCode = r.number(e, quantity, at+".quantity"), r.attribute(e, quantity, "unitCode")
-	line.NetUnitPrice, line.BaseQuantity = r.amount(price, "cbc:PriceAmount", at+".net_unit_price"),
-		r.number(price, "cbc:BaseQuantity", at+".base_quantity")
-	line.GrossUnitPrice = r.amount(price, "cac:AllowanceCharge/cbc:BaseAmount", at+".gross_unit_price")
-	line.DiscountAmount = r.amount(price, "cac:AllowanceCharge/cbc:Amount", at+".discount_amount")
-	line.Allowances, line.Period = r.allowances(e, at+".allowances"), r.period(e, at+".period")
-	line.OrderLineReference = r.name(e, "cac:OrderLineReference/cbc:LineID")
-}
-
-func (r *reader) period(e *element, at string) *api.ParsedPeriod {
-	period := e.child("cac:InvoicePeriod")
-	if period == nil {
-		return nil
-	}
-	return &api.ParsedPeriod{Start: r.date(period, "cbc:StartDate", at+".start"),
-		End: r.date(period, "cbc:EndDate", at+".end")}
-}
-
-func (r *reader) allowances(e *element, at string) []api.ParsedAllowance {
-	out := []api.ParsedAllowance{}
-	for n, one := range r.first(e, "cac:AllowanceCharge", at) {
-		at := at + "[" + strconv.Itoa(n) + "]"
-		charge := text(one.child("cbc:ChargeIndicator"))
-		out = append(out, api.ParsedAllowance{Charge: charge == "true" || charge == "1",
-			Amount: r.amount(one, "cbc:Amount", at+".amount"), BaseAmount: r.amount(one, "cbc:BaseAmount", at+".base_amount"),
-			Percent: r.number(one, "cbc:MultiplierFactorNumeric", at+".percent"),
-			Reason:  r.name(one, "cbc:AllowanceChargeReason"), ReasonCode: r.name(one, "cbc:AllowanceChargeReasonCode"),
-			VATCategory: r.name(one, "cac:TaxCategory/cbc:ID"),
-			VATRate:     r.number(one, "cac:TaxCategory/cbc:Percent", at+".vat_rate")})
-	}
-	return out
+	n.amount("cbc:LineExtensionAmount", "net", &l.Net)
+	n.text(category+"cbc:ID", "vat_category", &l.VATCategory)
+	n.number(category+"cbc:Percent", "vat_rate", &l.VATRate)
 }

@@ -30,14 +30,14 @@ func (r *reader) warn(path, rule, message string) {
 }
 
 // name returns the text of an element on one line, and nil if the element is absent or empty.
-func (r *reader) name(e *element, path string) *string {
-	return r.cut(strings.Join(strings.Fields(text(e.child(path))), " "))
+func (r *reader) name(e *element) *string {
+	return r.cut(strings.Join(strings.Fields(textOf(e)), " "))
 }
 
 // prose returns the text of an element with its lines.
-func (r *reader) prose(e *element, path string) *string { return r.cut(text(e.child(path))) }
+func (r *reader) prose(e *element) *string { return r.cut(textOf(e)) }
 
-func text(e *element) string {
+func textOf(e *element) string {
 	if e == nil {
 		return ""
 	}
@@ -45,8 +45,8 @@ func text(e *element) string {
 }
 
 // attribute returns an attribute of an element.
-func (r *reader) attribute(e *element, path, name string) *string {
-	return r.cut(strings.Join(strings.Fields(e.child(path).attribute(name)), " "))
+func (r *reader) attribute(e *element, name string) *string {
+	return r.cut(strings.Join(strings.Fields(e.attribute(name)), " "))
 }
 
 // cut returns a text of at most maxValue characters, and nil for an empty one.
@@ -70,8 +70,8 @@ const maxNumber = 40
 
 // number returns a decimal number as JSON writes it, with all its digits after the point. at is its path in the
 // document as it is shown.
-func (r *reader) number(e *element, path, at string) *api.Amount {
-	given := text(e.child(path))
+func (r *reader) number(e *element, at string) *api.Amount {
+	given := textOf(e)
 	if given == "" {
 		return nil
 	}
@@ -94,17 +94,17 @@ func (r *reader) number(e *element, path, at string) *api.Amount {
 }
 
 // amount returns an amount in the document's currency.
-func (r *reader) amount(e *element, path, at string) *api.Amount {
-	if currency := e.child(path).attribute("currencyID"); currency != "" && r.currencies[currency] == "" &&
+func (r *reader) amount(e *element, at string) *api.Amount {
+	if currency := e.attribute("currencyID"); currency != "" && r.currencies[currency] == "" &&
 		len(r.currencies) < maxWarnings {
 		r.currencies[currency] = at
 	}
-	return r.number(e, path, at)
+	return r.number(e, at)
 }
 
 // date returns a date as YYYY-MM-DD. Its time zone, which xs:date allows, is left out.
-func (r *reader) date(e *element, path, at string) *string {
-	given := text(e.child(path))
+func (r *reader) date(e *element, at string) *string {
+	given := textOf(e)
 	if given == "" {
 		return nil
 	}
@@ -126,8 +126,8 @@ var (
 )
 
 // clock returns a time of day as it is stated.
-func (r *reader) clock(e *element, path, at string) *string {
-	given := r.name(e, path)
+func (r *reader) clock(e *element, at string) *string {
+	given := r.name(e)
 	if given != nil && !clock.MatchString(*given) {
 		r.warn(at, "time", "The document states a value that is not a time.")
 		return nil
@@ -135,15 +135,14 @@ func (r *reader) clock(e *element, path, at string) *string {
 	return given
 }
 
-// only warns if an element that may be there once is repeated. The first one is read.
-func (r *reader) only(e *element, name, at string) {
-	if len(e.all(name)) > 1 {
-		r.warn(at, "repeated", "The document states this more than once; the first is shown.")
-	}
-}
+// ruleRepeated is the rule of the warning about an element that may be there once and is repeated.
+const (
+	ruleRepeated    = "repeated"
+	repeatedMessage = "The document states this more than once; the first is shown."
+)
 
-// first returns the first elements of a name, as many as are shown.
-func (r *reader) first(e *element, name, at string) []*element {
+// entries returns the first elements of a name, as many as are shown.
+func (r *reader) entries(e *element, name, at string) []*element {
 	all := e.all(name)
 	if len(all) > maxEntries {
 		r.warn(at, "max_items", "The document has more of these than the 100 that are shown.")

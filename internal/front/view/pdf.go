@@ -25,8 +25,9 @@ type Outgoing struct {
 	document.Document
 	// XML is the document in a format, nil if no format is in effect.
 	XML []byte
-	// mark is a word about its state, for its pages.
-	mark string
+	// format is that of XML, and mark a word about its state, for its pages.
+	format document.Profile
+	mark   string
 }
 
 // Number is that of the invoice or credit note.
@@ -78,7 +79,7 @@ func (o Outgoing) asSubmitted(ctx context.Context, t *base.Tenant, current *invo
 	}
 	o.Draft, o.Seller, o.Credit = sent.Invoice, sent.Seller, sent.Credit
 	if asSent := !named || sent.Format == string(profile); asSent && sent.Text != nil {
-		o.XML = sent.Text
+		o.XML, o.format = sent.Text, document.Profile(sent.Format)
 		return o, nil
 	}
 	return o, o.write(profile)
@@ -114,7 +115,7 @@ func SubmittedSeller(ctx context.Context, t *base.Tenant, id base.ID) (*api.Prof
 }
 
 func (o *Outgoing) write(profile document.Profile) (err error) {
-	if profile != "" {
+	if o.format = profile; profile != "" {
 		o.XML, err = document.Write(profile, o.Document)
 	}
 	return err
@@ -159,22 +160,10 @@ func (p *Printer) Outgoing(ctx context.Context, s *base.Session, o *Outgoing) (A
 			d.Content = &read.ParsedDocument
 		}
 	}
-	switch {
-	case d.Content != nil:
-	case o.Credit != nil:
-		d.Content = pdf.CreditNote(o.Credit, o.Draft, o.seller())
-	default:
-		d.Content = pdf.Invoice(o.Draft, o.seller())
+	if d.Content == nil {
+		d.Content = document.Statement(o.format, o.Document)
 	}
 	return p.print(ctx, s.Account.ID, o.Number(), d)
-}
-
-// seller is the company profile, never nil.
-func (o *Outgoing) seller() *api.Profile {
-	if o.Seller == nil {
-		return &api.Profile{}
-	}
-	return o.Seller
 }
 
 // ErrTooLong says that a document has more than a thousand pages, for which there is no file.

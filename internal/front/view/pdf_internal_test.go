@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"quittance/client/api"
+	"quittance/internal/document"
 	"quittance/internal/document/pdf"
 	"quittance/internal/ledger/base"
 	"quittance/internal/platform/fairlimit"
@@ -20,7 +21,7 @@ func TestPrinterTakesTurns(t *testing.T) {
 	if !p.turns.TryAcquire(busy, 1) {
 		t.Fatal("the first turn is not free")
 	}
-	d := &pdf.Document{Content: pdf.Invoice(&api.Draft{InvoiceNumber: new("INV-1")}, &api.Profile{})}
+	d := &pdf.Document{Content: document.Statement("", document.Document{Draft: &api.Draft{InvoiceNumber: new("INV-1")}})}
 	short, stop := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer stop()
 	if _, err := p.print(short, busy, "INV-1", d); !errors.Is(err, context.DeadlineExceeded) {
@@ -51,7 +52,7 @@ func TestPrinterIsFull(t *testing.T) {
 // TestPrintTimeout checks that a file that takes too long fails and gives its turn back.
 func TestPrintTimeout(t *testing.T) {
 	p := NewPrinter(time.Nanosecond)
-	d := &pdf.Document{Content: pdf.Invoice(&api.Draft{InvoiceNumber: new("INV-1")}, &api.Profile{})}
+	d := &pdf.Document{Content: document.Statement("", document.Document{Draft: &api.Draft{InvoiceNumber: new("INV-1")}})}
 	if _, err := p.print(t.Context(), base.ID{1}, "INV-1", d); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("the error is %v", err)
 	}

@@ -1622,6 +1622,11 @@ class ParsedDocument(TypedDict):
     notes: list[str]
     #: Invoice number (BT-1).
     number: str | None
+    #: What else the document says: values that have no field here, in the order of the document,
+    #: and the same again where it repeats what may be there once. The first 500.
+    other: list[ParsedOther]
+    #: How many such values the document has; greater than the length of other if that is cut.
+    other_count: int
     #: Payee, if not the seller (BG-10).
     payee: ParsedParty | None
     #: Payment instructions (BG-16).
@@ -1690,6 +1695,10 @@ class ParsedLine(TypedDict):
     base_quantity: Decimal | None
     #: Buyer's item identifier (BT-156).
     buyer_item_code: str | None
+    #: First classification of the item (BT-158), such as a customs tariff number.
+    commodity_code: str | None
+    #: Scheme of commodity_code (BT-158-1).
+    commodity_scheme: str | None
     #: Item description (BT-154).
     description: str | None
     #: Discount on the gross price (BT-147); null if the document states none, which means 0.
@@ -1716,6 +1725,17 @@ class ParsedLine(TypedDict):
     quantity: Decimal | None
     #: Standard item identifier (BT-157).
     standard_item_code: str | None
+    #: Scheme of standard_item_code (BT-157-1).
+    standard_item_scheme: str | None
+    #: Coded reason why no tax is charged, if the line states it as in the UAE; with reverse charge
+    #: the code of the goods or services (BTAE-09).
+    tax_exemption_code: str | None
+    #: Why no tax is charged, if the line states it.
+    tax_exemption_reason: str | None
+    #: Tax of the line in dirhams (BTAE-08).
+    tax_in_tax_currency: Decimal | None
+    #: Amount of the line with tax in dirhams (BTAE-10).
+    total_in_tax_currency: Decimal | None
     #: Unit of the quantity (BT-130).
     unit_code: str | None
     #: Tax category (BT-151).
@@ -1724,9 +1744,22 @@ class ParsedLine(TypedDict):
     vat_rate: Decimal | None
 
 
+class ParsedOther(TypedDict):
+    """A part of ParsedDocument."""
+
+    #: Where it stands: elements with the usual prefixes of UBL, a number in brackets where there
+    #: are several, and @ before the name of an attribute.
+    path: str
+    #: The value, verbatim, and cut after 4096 characters; null for an extension, which is not
+    #: read.
+    value: str | None
+
+
 class ParsedParty(TypedDict):
     """A part of ParsedDocument."""
 
+    #: Address line 3.
+    address_line: str | None
     #: City.
     city: str | None
     #: E-mail address of the contact.
@@ -1743,9 +1776,13 @@ class ParsedParty(TypedDict):
     identifier: str | None
     #: Scheme of identifier.
     identifier_scheme: str | None
+    #: Additional legal information (BT-33).
+    legal_form: str | None
     #: Legal registration identifier (BT-30, BT-47).
     legal_id: str | None
-    #: Scheme of legal_id.
+    #: Authority or country that issued legal_id in the UAE (BTAE-12, BTAE-11).
+    legal_id_issuer: str | None
+    #: Scheme of legal_id (BT-30-1, BT-47-1), or in the UAE its type (BTAE-15, BTAE-16).
     legal_id_scheme: str | None
     #: Legal name, or else the trading name (BT-27, BT-44).
     name: str | None
@@ -1763,6 +1800,8 @@ class ParsedParty(TypedDict):
     tax_id: str | None
     #: Another tax registration identifier (BT-32).
     tax_registration_id: str | None
+    #: Tax that tax_registration_id is of.
+    tax_registration_scheme: str | None
     #: Trading name (BT-28, BT-45).
     trading_name: str | None
 
@@ -1878,6 +1917,8 @@ class ParsedTotals(TypedDict):
     tax_in_tax_currency: Decimal | None
     #: Total with tax (BT-112).
     total: Decimal | None
+    #: Total with tax in dirhams, which a document of the UAE in another currency states.
+    total_in_tax_currency: Decimal | None
 
 
 class PasswordChanged(TypedDict):

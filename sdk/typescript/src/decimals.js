@@ -26,5 +26,6 @@ export const decimalFields = new Set([
   "taxable",
   "total",
   "total_amount",
+  "total_in_tax_currency",
   "vat_rate",
 ]);

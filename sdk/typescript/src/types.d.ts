@@ -1570,6 +1570,13 @@ export interface ParsedDocument {
   notes: string[];
   /** Invoice number (BT-1). */
   number: string | null;
+  /**
+   * What else the document says: values that have no field here, in the order of the document, and the same again
+   * where it repeats what may be there once. The first 500.
+   */
+  other: ParsedOther[];
+  /** How many such values the document has; greater than the length of other if that is cut. */
+  other_count: number;
   /** Payee, if not the seller (BG-10). */
   payee: ParsedParty | null;
   /** Payment instructions (BG-16). */
@@ -1632,6 +1639,10 @@ export interface ParsedLine {
   base_quantity: Decimal | null;
   /** Buyer's item identifier (BT-156). */
   buyer_item_code: string | null;
+  /** First classification of the item (BT-158), such as a customs tariff number. */
+  commodity_code: string | null;
+  /** Scheme of commodity_code (BT-158-1). */
+  commodity_scheme: string | null;
   /** Item description (BT-154). */
   description: string | null;
   /** Discount on the gross price (BT-147); null if the document states none, which means 0. */
@@ -1658,6 +1669,19 @@ export interface ParsedLine {
   quantity: Decimal | null;
   /** Standard item identifier (BT-157). */
   standard_item_code: string | null;
+  /** Scheme of standard_item_code (BT-157-1). */
+  standard_item_scheme: string | null;
+  /**
+   * Coded reason why no tax is charged, if the line states it as in the UAE; with reverse charge the code of the
+   * goods or services (BTAE-09).
+   */
+  tax_exemption_code: string | null;
+  /** Why no tax is charged, if the line states it. */
+  tax_exemption_reason: string | null;
+  /** Tax of the line in dirhams (BTAE-08). */
+  tax_in_tax_currency: Decimal | null;
+  /** Amount of the line with tax in dirhams (BTAE-10). */
+  total_in_tax_currency: Decimal | null;
   /** Unit of the quantity (BT-130). */
   unit_code: string | null;
   /** Tax category (BT-151). */
@@ -1666,7 +1690,19 @@ export interface ParsedLine {
   vat_rate: Decimal | null;
 }
 
+export interface ParsedOther {
+  /**
+   * Where it stands: elements with the usual prefixes of UBL, a number in brackets where there are several, and @
+   * before the name of an attribute.
+   */
+  path: string;
+  /** The value, verbatim, and cut after 4096 characters; null for an extension, which is not read. */
+  value: string | null;
+}
+
 export interface ParsedParty {
+  /** Address line 3. */
+  address_line: string | null;
   /** City. */
   city: string | null;
   /** E-mail address of the contact. */
@@ -1683,9 +1719,13 @@ export interface ParsedParty {
   identifier: string | null;
   /** Scheme of identifier. */
   identifier_scheme: string | null;
+  /** Additional legal information (BT-33). */
+  legal_form: string | null;
   /** Legal registration identifier (BT-30, BT-47). */
   legal_id: string | null;
-  /** Scheme of legal_id. */
+  /** Authority or country that issued legal_id in the UAE (BTAE-12, BTAE-11). */
+  legal_id_issuer: string | null;
+  /** Scheme of legal_id (BT-30-1, BT-47-1), or in the UAE its type (BTAE-15, BTAE-16). */
   legal_id_scheme: string | null;
   /** Legal name, or else the trading name (BT-27, BT-44). */
   name: string | null;
@@ -1703,6 +1743,8 @@ export interface ParsedParty {
   tax_id: string | null;
   /** Another tax registration identifier (BT-32). */
   tax_registration_id: string | null;
+  /** Tax that tax_registration_id is of. */
+  tax_registration_scheme: string | null;
   /** Trading name (BT-28, BT-45). */
   trading_name: string | null;
 }
@@ -1804,6 +1846,8 @@ export interface ParsedTotals {
   tax_in_tax_currency: Decimal | null;
   /** Total with tax (BT-112). */
   total: Decimal | null;
+  /** Total with tax in dirhams, which a document of the UAE in another currency states. */
+  total_in_tax_currency: Decimal | null;
 }
 
 export interface PasswordChanged {

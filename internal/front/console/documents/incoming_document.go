@@ -3,6 +3,7 @@ package documents
 import (
 	"cmp"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +22,7 @@ type receivedDocument struct {
 	// Details are those of the payment and of the document that have a value.
 	Details []detail
 	Parties []receivedParty
+	Rows    []receivedLine
 	// Taxes is the tax summary with the names of the categories.
 	Taxes []receivedTax
 	// Sums are the totals that the document states, before the amount due.
@@ -53,6 +55,32 @@ type receivedParty struct {
 	Role, Name string
 	Address    []string
 	Details    []detail
+}
+
+// receivedLine is a line of a received document with what has no column.
+type receivedLine struct {
+	*api.ParsedLine
+	Details []detail
+}
+
+// further returns the texts and numbers of a part of a received document that have a value, except those that the page
+// has elsewhere.
+func further(part any, elsewhere ...string) []detail {
+	var out []detail
+	v := reflect.ValueOf(part)
+	for n := range v.NumField() {
+		name := v.Type().Field(n).Tag.Get("json")
+		if slices.Contains(elsewhere, name) {
+			continue
+		}
+		switch value := v.Field(n).Interface().(type) {
+		case *string:
+			out = append(out, detail{name, console.Deref(value)})
+		case *api.Amount:
+			out = append(out, detail{name, figure(value)})
+		}
+	}
+	return nonEmpty(out)
 }
 
 const (
@@ -113,6 +141,15 @@ func newReceivedDocument(w *console.Words, p *api.ParsedDocument) *receivedDocum
 	if more := len(p.Lines) - receivedLines; more > 0 {
 		p.Lines, out.HiddenLines = p.Lines[:receivedLines], out.HiddenLines+more
 	}
+	for n := range p.Lines {
+		line := &p.Lines[n]
+		details := further(*line, "id", "name", "item_code", "description", "note", "quantity", "unit_code", "net_unit_price",
+			"base_quantity", "net", "vat_category", "vat_rate")
+		if period := periodText(w, line.Period); period != "" {
+			details = append(details, detail{"period", period})
+		}
+		out.Rows = append(out.Rows, receivedLine{line, details})
+	}
 	out.Parties = []receivedParty{newReceivedParty(w, "seller", &p.Seller), newReceivedParty(w, "buyer", &p.Buyer)}
 	if p.Payee != nil {
 		out.Parties = append(out.Parties, newReceivedParty(w, "payee", p.Payee))
@@ -122,12 +159,8 @@ func newReceivedDocument(w *console.Words, p *api.ParsedDocument) *receivedDocum
 	for _, one := range r.PrecedingInvoices {
 		preceding = append(preceding, strings.TrimSpace(console.Deref(one.Number)+" "+w.Messages.DayText(one.IssueDate)))
 	}
-	period := ""
-	if p.Period != nil {
-		period = strings.Trim(w.Messages.DayText(p.Period.Start)+" – "+w.Messages.DayText(p.Period.End), "– ")
-	}
 	out.Details = append(receivedPayment(w, &p.Payment), nonEmpty([]detail{
-		{"tax_point_date", w.Messages.DayText(p.TaxPointDate)}, {"period", period},
+		{"tax_point_date", w.Messages.DayText(p.TaxPointDate)}, {"period", periodText(w, p.Period)},
 		{"preceding", strings.Join(preceding, ", ")}, {"reason_code", console.Deref(p.ReasonCode)},
 		{"buyer_reference", console.Deref(r.Buyer)}, {"order", console.Deref(r.Order)}, {"sales_order",
 			console.Deref(r.SalesOrder)},
@@ -138,6 +171,14 @@ func newReceivedDocument(w *console.Words, p *api.ParsedDocument) *receivedDocum
 	})...)
 	out.Taxes, out.Sums = receivedTaxes(w, p), receivedSums(p)
 	return out
+}
+
+// periodText is a period, "" for an absent one.
+func periodText(w *console.Words, p *api.ParsedPeriod) string {
+	if p == nil {
+		return ""
+	}
+	return strings.Trim(w.Messages.DayText(p.Start)+" – "+w.Messages.DayText(p.End), "– ")
 }
 
 // receivedTaxes returns the tax summary of a document.
@@ -168,6 +209,7 @@ func receivedSums(p *api.ParsedDocument) []receivedSum {
 	add("tax", t.Tax, p.Currency, false)
 	add("tax_in_tax_currency", t.TaxInTaxCurrency, p.TaxCurrency, true)
 	add("total", t.Total, p.Currency, false)
+	add("total_in_tax_currency", t.TotalInTaxCurrency, p.TaxCurrency, true)
 	add("prepaid", t.Prepaid, p.Currency, false)
 	add("rounding", t.Rounding, p.Currency, false)
 	return out
@@ -176,21 +218,20 @@ func receivedSums(p *api.ParsedDocument) []receivedSum {
 func newReceivedParty(w *console.Words, role string, p *api.ParsedParty) receivedParty {
 	out := receivedParty{Role: role, Name: console.Deref(p.Name)}
 	for _, line := range append([]string{console.Deref(p.Street), console.Deref(p.StreetAdditional),
-		console.Deref(p.PostalCode)}, w.Place(p.City, p.Subdivision, p.Country)...) {
+		console.Deref(p.AddressLine), console.Deref(p.PostalCode)}, w.Place(p.City, p.Subdivision, p.Country)...) {
 		if line != "" {
 			out.Address = append(out.Address, line)
 		}
 	}
-	trading := console.Deref(p.TradingName)
-	if trading == out.Name {
-		trading = ""
-	}
-	out.Details = nonEmpty([]detail{{"trading_name", trading}, {"tax_id", console.Deref(p.TaxID)},
-		{"tax_registration_id", console.Deref(p.TaxRegistrationID)}, {"legal_id", console.Deref(p.LegalID)},
-		{"identifier", console.Deref(p.Identifier)},
-		{"network_id", strings.TrimPrefix(console.Deref(p.EndpointScheme)+":"+console.Deref(p.NetworkID), ":")},
-		{"contact", strings.Join(slices.DeleteFunc([]string{console.Deref(p.ContactName), console.Deref(p.ContactPhone),
-			console.Deref(p.ContactEmail)}, func(s string) bool { return s == "" }), ", ")}})
+	out.Details = append(further(*p, "name", "network_id", "endpoint_scheme", "street", "street_additional",
+		"address_line", "city", "postal_code", "subdivision", "country", "contact_name", "contact_phone", "contact_email"),
+		nonEmpty([]detail{
+			{"network_id", strings.TrimPrefix(console.Deref(p.EndpointScheme)+":"+console.Deref(p.NetworkID), ":")},
+			{"contact", strings.Join(slices.DeleteFunc([]string{console.Deref(p.ContactName), console.Deref(p.ContactPhone),
+				console.Deref(p.ContactEmail)}, func(s string) bool { return s == "" }), ", ")}})...)
+	out.Details = slices.DeleteFunc(out.Details, func(d detail) bool {
+		return d.Name == "trading_name" && d.Value == out.Name
+	})
 	return out
 }
 

@@ -1,0 +1,299 @@
+package document
+
+import (
+	"math/big"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"quittance/client/api"
+	"quittance/internal/document/codelist"
+	"quittance/internal/document/invoice"
+)
+
+// Statement returns what a document says in a profile, in the terms of EN 16931: what the draft, the credit note and
+// the company profile have, and what is computed from them. It is nil where something cannot be computed. "" is no
+// profile: pages show such a statement of an invoice or a credit note for which no document format is in effect.
+func Statement(p Profile, d Document) *api.ParsedDocument {
+	m, _ := compute(p, d)
+	return m.statement()
+}
+
+func (m *model) statement() *api.ParsedDocument {
+	d := m.Draft
+	out := &api.ParsedDocument{Type: api.ReceivedInvoice, Number: d.InvoiceNumber,
+		TaxExchangeRate: given(number(d.TaxExchangeRate)), Notes: []string{}, Seller: m.sellerParty(), Buyer: m.buyerParty(),
+		References: m.references(), Allowances: []api.ParsedAllowance{}, Attachments: []api.ParsedFile{},
+		Warnings: api.Faults{}, Other: []api.ParsedOther{}, LineCount: len(m.lines)}
+	sameNames(d, out, "", "")
+	if note := text(d.Note); note != "" {
+		out.Notes = []string{note}
+	}
+	if c := m.Credit; c != nil {
+		out.Type, out.Number, out.IssueDate, out.IssueTime, out.DueDate = api.ReceivedCreditNote, &c.CreditNoteNumber,
+			&c.IssueDate, nil, nil
+		out.Notes = []string{c.Reason}
+	} else {
+		sameNames(d, &out.Payment, "payment_", "")
+		out.Payment.Means = m.paymentMeans()
+	}
+	if m.profile != "" {
+		out.Profile, out.TypeCode = new(string(m.profile)), new(m.typeCode())
+		out.Specification, out.BusinessProcess = new(m.profile.customization()), new(m.profile.process())
+	}
+	out.Lines = make([]api.ParsedLine, len(m.lines))
+	for i := range m.lines {
+		out.Lines[i] = m.parsedLine(i)
+	}
+	m.addTotals(out)
+	switch m.profile {
+	case PINTAE:
+		m.addEmirati(out)
+	case BIS3:
+		out.IssueTime, out.TransactionFlags = nil, nil
+	}
+	return out
+}
+
+// addEmirati adds what PINT-AE has beside the terms of EN 16931.
+func (m *model) addEmirati(out *api.ParsedDocument) {
+	out.UUID, out.TransactionFlags = &m.ID, new(m.flags())
+	if m.Credit != nil {
+		out.ReasonCode = m.Credit.ReasonCode
+	}
+	if time := text(out.IssueTime); time != "" {
+		out.IssueTime = new(time + ":00") // xs:time has seconds
+	}
+	rate := m.rate()
+	if m.sums == nil || rate == nil {
+		return
+	}
+	if m.foreign() {
+		out.TaxCurrency = new(dirham)
+		out.Totals.TaxInTaxCurrency = money(times(decimal(string(*out.Totals.Tax)), rate))
+		out.Totals.TotalInTaxCurrency = money(times(decimal(string(*out.Totals.Total)), rate))
+	}
+	for i := range m.lines {
+		l, line := &m.lines[i], &out.Lines[i]
+		net, tax := cents(times(decimal(string(*l.net)), rate)), cents(times(m.lineTax(i), rate))
+		line.TotalInTaxCurrency = money(plus(net, tax))
+		if l.category != exempt {
+			line.TaxInTaxCurrency = money(tax)
+		}
+	}
+}
+
+// typeCode is the type of the document (BT-3, UNCL1001).
+func (m *model) typeCode() string {
+	commercial := m.profile == PINTAE && untaxable(m.lines)
+	switch {
+	case m.Credit == nil && commercial:
+		return "480"
+	case m.Credit == nil:
+		return "380"
+	case commercial:
+		return "81"
+	}
+	return "381"
+}
+
+// references are the documents that this one refers to. A credit note for a volume discount refers to no invoice.
+func (m *model) references() api.ParsedReferences {
+	d := m.Draft
+	out := api.ParsedReferences{PrecedingInvoices: []api.ParsedPreceding{}}
+	sameNames(d, &out, "", "_reference")
+	if text(out.Buyer) == "" {
+		out.Buyer = m.seller().BuyerReference
+	}
+	if m.Credit != nil && (m.profile != PINTAE || text(m.Credit.ReasonCode) != volumeDiscount) {
+		out.PrecedingInvoices = []api.ParsedPreceding{{Number: d.InvoiceNumber, IssueDate: d.IssueDate}}
+	}
+	return out
+}
+
+func (m *model) sellerParty() api.ParsedParty {
+	s := m.seller()
+	out := api.ParsedParty{Name: s.LegalName, TaxID: s.TaxRegistrationNumber, LegalID: s.LegalRegistration,
+		LegalIDScheme: s.LegalRegistrationType, NetworkID: s.EndpointID}
+	sameNames(s, &out, "", "")
+	switch kind := text(s.LegalRegistrationType); {
+	case m.profile == BIS3 && !interchangeScheme(kind):
+		out.LegalIDScheme = nil
+	case m.profile != BIS3 && (kind == tradeLicence || kind == passport):
+		out.LegalIDIssuer = s.LegalRegistrationAuthority
+	}
+	if m.untaxed() {
+		out.TaxID = nil
+	}
+	return out
+}
+
+func (m *model) buyerParty() api.ParsedParty {
+	d := m.Draft
+	out := api.ParsedParty{Name: d.RecipientName, NetworkID: d.RecipientNetworkID}
+	sameNames(d, &out, "buyer_", "")
+	if m.profile == BIS3 && codelist.LegalRegistrationTypes().Has(text(d.BuyerLegalIDScheme)) {
+		out.LegalIDScheme = nil
+	}
+	if m.untaxed() {
+		out.TaxID = nil
+	}
+	return out
+}
+
+// untaxed tells whether the document must not show tax numbers, because it is not subject to tax (BR-O-02).
+func (m *model) untaxed() bool {
+	return m.profile == BIS3 && slices.ContainsFunc(m.lines, func(l line) bool { return l.category == outOfScope })
+}
+
+// paymentMeans is how an invoice is paid. A credit note does not say it.
+func (m *model) paymentMeans() []api.ParsedPaymentMeans {
+	means := api.ParsedPaymentMeans{Code: m.Draft.PaymentMeansCode}
+	sameNames(m.Draft, &means, "payment_", "")
+	if m.profile == "" || slices.Contains(creditTransfers, text(means.Code)) {
+		sameNames(m.seller(), &means, "payee_", "")
+	}
+	if text(means.Code) == "" && text(means.Account) == "" {
+		return nil
+	}
+	return []api.ParsedPaymentMeans{means}
+}
+
+// creditTransfers are the means of payment by which the buyer pays to an account (UNCL4461).
+var creditTransfers = []string{"30", "31", "42", "57", "58"} //nolint:gochecknoglobals // a constant list
+
+// parsedLine returns the line at an index.
+func (m *model) parsedLine(i int) api.ParsedLine {
+	l := &m.lines[i]
+	item := l.item
+	out := api.ParsedLine{Allowances: []api.ParsedAllowance{}}
+	sameNames(item, &out, "", "")
+	out.ID, out.Quantity, out.UnitCode, out.NetUnitPrice = new(strconv.Itoa(i+1)), given(l.quantity), optional(l.unit),
+		given(l.price)
+	out.BaseQuantity, out.GrossUnitPrice, out.DiscountAmount = given(l.base), given(l.gross), given(l.discount)
+	out.Net, out.VATCategory, out.VATRate = l.net, optional(l.category), given(l.percent)
+	out.TaxExemptionCode, out.TaxExemptionReason = nil, nil
+	if text(item.CommodityScheme) == articleScheme {
+		out.StandardItemCode, out.StandardItemScheme = item.CommodityCode, item.CommodityScheme
+		out.CommodityCode, out.CommodityScheme = nil, nil
+	}
+	switch {
+	case m.profile == "" && m.Credit == nil:
+		out.VATRate = given(number(item.VATRate))
+		if out.Net == nil { // another line keeps the sums from being computed
+			out.Net = wire(m.profile.Arithmetic().LineNet(m.Draft, l.at))
+		}
+	case m.profile == PINTAE && l.category == exempt:
+		out.TaxExemptionCode, out.TaxExemptionReason = item.TaxExemptionCode, item.TaxExemptionReason
+	case m.profile == PINTAE && l.category == reverseCharge:
+		out.TaxExemptionCode = item.TaxExemptionCode
+	}
+	return out
+}
+
+// lineTax is the tax on the line at an index, not rounded.
+func (m *model) lineTax(i int) *big.Rat {
+	l := &m.lines[i]
+	if !invoice.Taxed(l.category) {
+		return new(big.Rat)
+	}
+	return percentOf(decimal(string(*l.net)), l.percent)
+}
+
+// addTotals adds the totals and the tax breakdown. Without a profile, a total that its author states and that rounding
+// does not explain remains a contradiction that the reader can see.
+func (m *model) addTotals(out *api.ParsedDocument) {
+	total, roundings := m.stated()
+	t := &out.Totals
+	t.Total, t.Payable = given(total), given(total)
+	if m.sums == nil {
+		return
+	}
+	computed := m.sums.Totals()
+	t.Net, t.Tax = wire(computed.Net), wire(computed.Tax)
+	if m.profile != "" {
+		t.Lines = t.Net
+	}
+	for _, row := range m.sums.Breakdown() {
+		out.TaxBreakdown = append(out.TaxBreakdown, m.parsedTax(row))
+	}
+	if computed.Tax == nil {
+		return
+	}
+	due, rounding, asStated := m.sums.Due(total, roundings)
+	if asStated || m.profile != "" {
+		t.Total, t.Payable = wire(m.sums.Gross()), wire(due)
+		if decimal(rounding.String()).Sign() != 0 {
+			t.Rounding = wire(rounding)
+		}
+	}
+}
+
+// parsedTax returns a row of the tax breakdown, which says why no tax is charged where the profile has it there.
+func (m *model) parsedTax(row invoice.TaxSubtotal) api.ParsedTax {
+	out := api.ParsedTax{Category: optional(row.Category), Rate: given(row.Rate), Taxable: wire(row.Taxable),
+		Tax: wire(row.Tax)}
+	if item := m.reasonOf(row); item != nil && (m.profile == "" || m.profile == BIS3 && reasoned(row.Category)) {
+		out.ExemptionCode, out.ExemptionReason = item.TaxExemptionCode, item.TaxExemptionReason
+	}
+	return out
+}
+
+// sameNames gives the texts of a struct to the fields of a statement that have their JSON names, after a prefix and a
+// suffix were taken off. A new field of a draft, an item or the company profile is in the statement by its name.
+func sameNames(from, to any, prefix, suffix string) {
+	source, target := reflect.ValueOf(from).Elem(), reflect.ValueOf(to).Elem()
+	fields := places[target.Type()]
+	for n := range source.NumField() {
+		value, isText := source.Field(n).Interface().(*string)
+		if !isText || value == nil {
+			continue
+		}
+		name, prefixed := strings.CutPrefix(source.Type().Field(n).Tag.Get("json"), prefix)
+		name, suffixed := strings.CutSuffix(name, suffix)
+		if at, known := fields[name]; prefixed && suffixed && known {
+			target.Field(at).Set(source.Field(n))
+		}
+	}
+}
+
+// places has the positions of the texts of the parts of a statement by their JSON names.
+var places = func() map[reflect.Type]map[string]int { //nolint:gochecknoglobals // a constant table
+	out := map[reflect.Type]map[string]int{}
+	for _, t := range []reflect.Type{reflect.TypeFor[api.ParsedDocument](), reflect.TypeFor[api.ParsedParty](),
+		reflect.TypeFor[api.ParsedReferences](), reflect.TypeFor[api.ParsedPayment](),
+		reflect.TypeFor[api.ParsedPaymentMeans](), reflect.TypeFor[api.ParsedLine]()} {
+		out[t] = map[string]int{}
+		for n := range t.NumField() {
+			if t.Field(n).Type == reflect.TypeFor[*string]() {
+				out[t][t.Field(n).Tag.Get("json")] = n
+			}
+		}
+	}
+	return out
+}()
+
+// given returns a number, and nil for "".
+func given(number string) *api.Amount {
+	if number == "" {
+		return nil
+	}
+	return new(api.Amount(number))
+}
+
+// optional returns a text, and nil for "".
+func optional(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+// wire returns a computed amount.
+func wire(a *invoice.Amount) *api.Amount {
+	if a == nil {
+		return nil
+	}
+	return new(api.Amount(a.String()))
+}
