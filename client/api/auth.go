@@ -37,8 +37,12 @@ type LoginAccount struct {
 // Profile is the seller data of invoices. Every field is optional.
 type Profile struct {
 	LegalName                  *string `json:"legal_name" maxLength:"256" doc:"Seller name (BT-27)."`
+	TradingName                *string `json:"trading_name" maxLength:"256" doc:"Name under which the seller trades, if it is another one (BT-28)." example:"Gulf Works"`
 	Street                     *string `json:"street" maxLength:"256" doc:"Seller address line 1 (BT-35)."`
+	StreetAdditional           *string `json:"street_additional" maxLength:"256" doc:"Seller address line 2 (BT-36)." example:"Office 1204"`
+	AddressLine                *string `json:"address_line" maxLength:"256" doc:"Seller address line 3 (BT-162)." example:"Business Bay"`
 	City                       *string `json:"city" maxLength:"256" doc:"Seller city (BT-37)."`
+	PostalCode                 *string `json:"postal_code" maxLength:"64" doc:"Seller postal code (BT-38)." example:"10115"`
 	Subdivision                *string `json:"subdivision" maxLength:"64" doc:"Seller country subdivision (BT-39)."`
 	Country                    *string `json:"country" pattern:"^[A-Z]{2}$" patternDescription:"two capital letters (ISO 3166-1 alpha-2)" doc:"Seller country (BT-40)."`
 	EndpointScheme             *string `json:"endpoint_scheme" maxLength:"64" doc:"Electronic address scheme of the seller (BT-34-1)."`
@@ -47,9 +51,15 @@ type Profile struct {
 	LegalRegistration          *string `json:"legal_registration_number" maxLength:"64" doc:"Seller legal registration (BT-30)."`
 	LegalRegistrationType      *string `json:"legal_registration_type" maxLength:"64" doc:"Kind of the legal registration (PINT-AE BTAE-15)."`
 	LegalRegistrationAuthority *string `json:"legal_registration_authority" maxLength:"256" doc:"Issuer of the legal registration, which some kinds require: in the UAE the authority of a trade licence (PINT-AE BTAE-12), or the country of a passport." example:"Department of Economy and Tourism"`
+	LegalForm                  *string `json:"legal_form" maxLength:"1024" doc:"Additional legal information about the seller, such as its legal form and capital (BT-33)." example:"Limited liability company"`
+	ContactName                *string `json:"contact_name" maxLength:"256" doc:"Whom the buyer may ask about an invoice: a person or a department (BT-41)." example:"Accounts receivable"`
+	ContactPhone               *string `json:"contact_phone" maxLength:"64" doc:"Telephone number of the contact (BT-42)." example:"+971 4 000 0000"`
+	ContactEmail               *string `json:"contact_email" maxLength:"256" doc:"E-mail address of the contact (BT-43)." example:"ar@gulfworks.example"`
 	Currency                   *string `json:"currency" maxLength:"64" codelist:"currency" doc:"Usual currency of the company's invoices (ISO 4217)." example:"AED"`
 	Logo                       *string `json:"logo" maxLength:"90000" doc:"Logo for printed documents: a PNG or JPEG image as a data URL in base64, at most 65536 bytes, 2048 pixels wide and high. It is not sent to the provider."`
 	PayeeAccount               *string `json:"payee_account" maxLength:"64" doc:"Payment account (BT-84)."`
+	PayeeAccountName           *string `json:"payee_account_name" maxLength:"256" doc:"Name of the payment account (BT-85)." example:"Gulf Works LLC"`
+	PayeeBankID                *string `json:"payee_bank_id" maxLength:"64" doc:"Bank of the payment account, such as its BIC (BT-86)." example:"EBILAEAD"`
 	BuyerReference             *string `json:"buyer_reference" maxLength:"64" doc:"Default buyer reference (BT-10)."`
 }
 

@@ -2,6 +2,7 @@ package people
 
 import (
 	"net/http"
+	"reflect"
 	"strconv"
 
 	"quittance/client/api"
@@ -52,27 +53,24 @@ type profileField struct {
 	Code string
 }
 
-// profileFields returns the company profile with the names of its codes.
+// profileCodes are the code lists of fields of the company profile.
+var profileCodes = map[string]string{ //nolint:gochecknoglobals // a constant table
+	"subdivision": "emirates", "country": "countries", "endpoint_scheme": "endpoint-schemes",
+	"legal_registration_type": "registration-types", "currency": "currencies",
+}
+
+// profileFields returns the company profile with the names of its codes, in the order of the API and without the logo.
 func profileFields(w *console.Words, p *api.Profile) []profileField {
-	out := make([]profileField, 0, 14)
-	for _, field := range []struct {
-		name  string
-		value *string
-		// list is the code list of the value, or "".
-		list string
-	}{
-		{"legal_name", p.LegalName, ""}, {"street", p.Street, ""}, {"city", p.City, ""},
-		{"subdivision", p.Subdivision, "emirates"}, {"country", p.Country, "countries"},
-		{"endpoint_scheme", p.EndpointScheme, "endpoint-schemes"}, {"endpoint_id", p.EndpointID, ""},
-		{"tax_registration_number", p.TaxRegistrationNumber, ""}, {"legal_registration_number", p.LegalRegistration, ""},
-		{"legal_registration_type", p.LegalRegistrationType,
-			"registration-types"}, {"legal_registration_authority", p.LegalRegistrationAuthority, ""},
-		{"currency", p.Currency, "currencies"},
-		{"payee_account", p.PayeeAccount, ""}, {"buyer_reference", p.BuyerReference, ""},
-	} {
-		row := profileField{Name: field.name, Value: console.Deref(field.value)}
-		if field.list != "" && row.Value != "" {
-			row.Code, row.Value = row.Value, w.CodeName(field.list, row.Value)
+	var out []profileField
+	fields := reflect.ValueOf(p).Elem()
+	for n := range fields.NumField() {
+		value, isText := fields.Field(n).Interface().(*string)
+		row := profileField{Name: fields.Type().Field(n).Tag.Get("json"), Value: console.Deref(value)}
+		if !isText || row.Name == "logo" {
+			continue
+		}
+		if list := profileCodes[row.Name]; list != "" && row.Value != "" {
+			row.Code, row.Value = row.Value, w.CodeName(list, row.Value)
 		}
 		out = append(out, row)
 	}
