@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// TestFilesAreUpToDate checks that each file of the SDKs that is made from the OpenAPI document is what would be made
-// now.
+// TestFilesAreUpToDate checks that each file that is made from the API is what would be made now.
 func TestFilesAreUpToDate(t *testing.T) {
 	files, err := generate()
 	if err != nil {

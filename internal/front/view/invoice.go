@@ -105,7 +105,7 @@ const totalPath = "total_amount"
 
 // InvoiceSummary returns an invoice as lists of the API show it.
 func InvoiceSummary(r invoices.InvoiceRow, seller Seller) api.InvoiceSummary {
-	d, warnings := &r.Draft, api.Faults{}
+	warnings := api.Faults{}
 	if !r.SellerIncluded {
 		warnings = invoice.SellerWarnings(&r.Draft, seller.Profile)
 	}
@@ -125,16 +125,10 @@ func InvoiceSummary(r invoices.InvoiceRow, seller Seller) api.InvoiceSummary {
 	if missing == nil {
 		missing = []string{}
 	}
-	out := api.InvoiceSummary{ID: r.ID.String(), InvoiceNumber: d.InvoiceNumber, RecipientName: d.RecipientName,
-		RecipientNetworkID: d.RecipientNetworkID, BuyerEndpointScheme: d.BuyerEndpointScheme, BuyerStreet: d.BuyerStreet,
-		BuyerCity: d.BuyerCity, BuyerSubdivision: d.BuyerSubdivision, BuyerCountry: d.BuyerCountry,
-		TotalAmount: d.TotalAmount, Currency: d.Currency, IssueDate: d.IssueDate, IssueTime: d.IssueTime, DueDate: d.DueDate,
-		PaymentMeansCode: d.PaymentMeansCode, ExternalID: d.ExternalID, Note: d.Note, BuyerTaxID: d.BuyerTaxID,
-		BuyerLegalID: d.BuyerLegalID, BuyerLegalIDScheme: d.BuyerLegalIDScheme, BuyerReference: d.BuyerReference,
-		OrderReference: d.OrderReference, ContractReference: d.ContractReference, TaxExchangeRate: d.TaxExchangeRate,
-		TransactionFlags: d.TransactionFlags, ItemCount: r.Items, Complete: r.MissingCount == 0, Missing: missing,
+	out := api.InvoiceSummary{ID: r.ID.String(), ItemCount: r.Items, Complete: r.MissingCount == 0, Missing: missing,
 		MissingCount: r.MissingCount, Warnings: warnings, WarningCount: count, States: r.States().Wire(),
 		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
+	copyDraft(&out, &r.Draft)
 	if r.Submission != nil {
 		out.Submitted, out.SubmittedAt = true, &r.Submission.AttemptedAt
 		out.Submission, out.Details = new(Submission(*r.Submission)), details(r.Submission)
