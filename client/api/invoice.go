@@ -4,31 +4,34 @@ import "time"
 
 // Draft is the creation payload of an invoice. Optional fields are nil if absent. Lengths are in Unicode code points.
 // The provider decides about everything that no rule here limits.
+//
+// The tags of the fields are the model of forms, pages and files too: group is the section of a form, codes the code
+// list that it offers, and unit what a number counts. What no layout places is shown by its tags alone.
 type Draft struct {
-	InvoiceNumber       *string  `json:"invoice_number" required:"true" minLength:"1" maxLength:"64" doc:"Invoice number (EN 16931 BT-1). Drafts may share a number; submissions may not." example:"INV-2026-0001"`
-	RecipientName       *string  `json:"recipient_name" required:"true" minLength:"1" maxLength:"256" doc:"Buyer name (BT-44)." example:"Palm Trading LLC"`
-	RecipientNetworkID  *string  `json:"recipient_network_id" maxLength:"64" doc:"Buyer identifier in the e-invoicing network (BT-49)." example:"1234567890"`
-	BuyerEndpointScheme *string  `json:"buyer_endpoint_scheme" maxLength:"64" doc:"Electronic address scheme of the buyer (BT-49-1, EAS code)." example:"0235"`
-	BuyerStreet         *string  `json:"buyer_street" maxLength:"256" doc:"Buyer address line 1 (BT-50)." example:"12 Harbour Road"`
-	BuyerCity           *string  `json:"buyer_city" maxLength:"256" doc:"Buyer city (BT-52)." example:"Dubai"`
-	BuyerSubdivision    *string  `json:"buyer_subdivision" maxLength:"64" doc:"Buyer country subdivision (BT-54)." example:"DXB"`
-	BuyerCountry        *string  `json:"buyer_country" pattern:"^[A-Z]{2}$" patternDescription:"two capital letters (ISO 3166-1 alpha-2)" doc:"Buyer country (BT-55), two capital letters." example:"AE"`
-	TotalAmount         *Decimal `json:"total_amount" required:"true" doc:"Invoice total with tax (BT-112), within the currency's minor unit." example:"1050.00"`
-	Currency            *string  `json:"currency" required:"true" codelist:"currency" doc:"Invoice currency (BT-5, ISO 4217)." example:"AED"`
-	IssueDate           *string  `json:"issue_date" required:"true" format:"date" doc:"Issue date (BT-2), YYYY-MM-DD." example:"2026-03-01"`
-	IssueTime           *string  `json:"issue_time" pattern:"^([01][0-9]|2[0-3]):[0-5][0-9]$" patternDescription:"a time of day HH:MM" doc:"Issue time, HH:MM." example:"09:30"`
-	DueDate             *string  `json:"due_date" format:"date" doc:"Payment due date (BT-9), YYYY-MM-DD." example:"2026-03-31"`
-	PaymentMeansCode    *string  `json:"payment_means_code" maxLength:"64" doc:"Payment means (BT-81, UNCL4461)." example:"30"`
-	ExternalID          *string  `json:"external_id" maxLength:"64" doc:"Your system's key for the invoice. It has no meaning here and need not be unique." example:"ERP-0815"`
-	Note                *string  `json:"note" maxLength:"1024" text:"multi" doc:"Note on the invoice (BT-22); may contain TAB, LF and CR." example:"Delivered in two parts."`
-	BuyerTaxID          *string  `json:"buyer_tax_id" maxLength:"64" doc:"Buyer tax registration (BT-48)." example:"100200300400003"`
-	BuyerLegalID        *string  `json:"buyer_legal_id" maxLength:"64" doc:"Buyer legal registration (BT-47)." example:"CN-1234567"`
-	BuyerLegalIDScheme  *string  `json:"buyer_legal_id_scheme" maxLength:"64" doc:"Kind of the legal registration: its identification scheme (BT-47-1), or in the UAE its type, TL, EID, PAS or CD." example:"TL"`
-	BuyerReference      *string  `json:"buyer_reference" maxLength:"64" doc:"Reference that the buyer asked for (BT-10); defaults to that of the company profile." example:"COST-CENTRE-7"`
-	OrderReference      *string  `json:"order_reference" maxLength:"64" doc:"Purchase order (BT-13)." example:"PO-4711"`
-	ContractReference   *string  `json:"contract_reference" maxLength:"64" doc:"Contract (BT-12)." example:"FRAME-2026"`
-	TaxExchangeRate     *Decimal `json:"tax_exchange_rate" exclusiveMinimum:"0" doc:"Units of the tax authority's currency for one unit of the invoice's." example:"3.6725"`
-	TransactionFlags    *string  `json:"transaction_flags" pattern:"^[01]{8}$" patternDescription:"eight digits, each 0 or 1" doc:"Kinds of supply, one digit each, 1 for yes: free trade zone, deemed supply, profit margin scheme, summary invoice, continuous supply, agent billing, electronic commerce, export." example:"00000001"`
+	InvoiceNumber       *string  `json:"invoice_number" required:"true" minLength:"1" maxLength:"64" group:"invoice" doc:"Invoice number (EN 16931 BT-1). Drafts may share a number; submissions may not." example:"INV-2026-0001"`
+	RecipientName       *string  `json:"recipient_name" required:"true" minLength:"1" maxLength:"256" group:"buyer" doc:"Buyer name (BT-44)." example:"Palm Trading LLC"`
+	RecipientNetworkID  *string  `json:"recipient_network_id" maxLength:"64" group:"buyer" doc:"Buyer identifier in the e-invoicing network (BT-49)." example:"1234567890"`
+	BuyerEndpointScheme *string  `json:"buyer_endpoint_scheme" maxLength:"64" group:"buyer" codes:"endpoint-schemes" doc:"Electronic address scheme of the buyer (BT-49-1, EAS code)." example:"0235"`
+	BuyerStreet         *string  `json:"buyer_street" maxLength:"256" group:"buyer" doc:"Buyer address line 1 (BT-50)." example:"12 Harbour Road"`
+	BuyerCity           *string  `json:"buyer_city" maxLength:"256" group:"buyer" doc:"Buyer city (BT-52)." example:"Dubai"`
+	BuyerSubdivision    *string  `json:"buyer_subdivision" maxLength:"64" group:"buyer" codes:"emirates" doc:"Buyer country subdivision (BT-54)." example:"DXB"`
+	BuyerCountry        *string  `json:"buyer_country" pattern:"^[A-Z]{2}$" patternDescription:"two capital letters (ISO 3166-1 alpha-2)" group:"buyer" codes:"countries" doc:"Buyer country (BT-55), two capital letters." example:"AE"`
+	TotalAmount         *Decimal `json:"total_amount" required:"true" group:"invoice" unit:"money" doc:"Invoice total with tax (BT-112), within the currency's minor unit." example:"1050.00"`
+	Currency            *string  `json:"currency" required:"true" codelist:"currency" group:"invoice" codes:"currencies" doc:"Invoice currency (BT-5, ISO 4217)." example:"AED"`
+	IssueDate           *string  `json:"issue_date" required:"true" format:"date" group:"invoice" doc:"Issue date (BT-2), YYYY-MM-DD." example:"2026-03-01"`
+	IssueTime           *string  `json:"issue_time" pattern:"^([01][0-9]|2[0-3]):[0-5][0-9]$" patternDescription:"a time of day HH:MM" group:"invoice" doc:"Issue time, HH:MM." example:"09:30"`
+	DueDate             *string  `json:"due_date" format:"date" group:"invoice" doc:"Payment due date (BT-9), YYYY-MM-DD." example:"2026-03-31"`
+	PaymentMeansCode    *string  `json:"payment_means_code" maxLength:"64" group:"invoice" codes:"payment-means" doc:"Payment means (BT-81, UNCL4461)." example:"30"`
+	ExternalID          *string  `json:"external_id" maxLength:"64" group:"references" doc:"Your system's key for the invoice. It has no meaning here and need not be unique." example:"ERP-0815"`
+	Note                *string  `json:"note" maxLength:"1024" text:"multi" group:"notes" doc:"Note on the invoice (BT-22); may contain TAB, LF and CR." example:"Delivered in two parts."`
+	BuyerTaxID          *string  `json:"buyer_tax_id" maxLength:"64" group:"buyer" doc:"Buyer tax registration (BT-48)." example:"100200300400003"`
+	BuyerLegalID        *string  `json:"buyer_legal_id" maxLength:"64" group:"buyer" doc:"Buyer legal registration (BT-47)." example:"CN-1234567"`
+	BuyerLegalIDScheme  *string  `json:"buyer_legal_id_scheme" maxLength:"64" group:"buyer" codes:"registration-types" doc:"Kind of the legal registration: its identification scheme (BT-47-1), or in the UAE its type, TL, EID, PAS or CD." example:"TL"`
+	BuyerReference      *string  `json:"buyer_reference" maxLength:"64" group:"references" doc:"Reference that the buyer asked for (BT-10); defaults to that of the company profile." example:"COST-CENTRE-7"`
+	OrderReference      *string  `json:"order_reference" maxLength:"64" group:"references" doc:"Purchase order (BT-13)." example:"PO-4711"`
+	ContractReference   *string  `json:"contract_reference" maxLength:"64" group:"references" doc:"Contract (BT-12)." example:"FRAME-2026"`
+	TaxExchangeRate     *Decimal `json:"tax_exchange_rate" exclusiveMinimum:"0" group:"tax" doc:"Units of the tax authority's currency for one unit of the invoice's." example:"3.6725"`
+	TransactionFlags    *string  `json:"transaction_flags" pattern:"^[01]{8}$" patternDescription:"eight digits, each 0 or 1" group:"tax" doc:"Kinds of supply, one digit each, 1 for yes: free trade zone, deemed supply, profit margin scheme, summary invoice, continuous supply, agent billing, electronic commerce, export." example:"00000001"`
 	Items               []Item   `json:"items" required:"true" nullable:"false" minItems:"1" maxItems:"1000" doc:"Invoice lines (BG-25)."`
 }
 
@@ -37,16 +40,16 @@ type Item struct {
 	ItemCode       *string  `json:"item_code" maxLength:"64" doc:"Seller's item identifier (BT-155)." example:"SKU-7"`
 	Name           *string  `json:"name" required:"true" minLength:"1" maxLength:"256" doc:"Item name (BT-153)." example:"Consulting"`
 	Description    *string  `json:"description" maxLength:"1024" text:"multi" doc:"Item description (BT-154); may contain TAB, LF and CR." example:"Integration workshop"`
-	UnitCode       *string  `json:"unit_code" maxLength:"64" doc:"Unit of measure (BT-130, UN/ECE Recommendation 20/21)." example:"HUR"`
+	UnitCode       *string  `json:"unit_code" maxLength:"64" codes:"units" doc:"Unit of measure (BT-130, UN/ECE Recommendation 20/21)." example:"HUR"`
 	Quantity       *Decimal `json:"quantity" required:"true" doc:"Invoiced quantity (BT-129)." example:"10"`
 	BaseQuantity   *Decimal `json:"base_quantity" minimum:"0" doc:"Quantity to which the price applies (BT-149); defaults to 1." example:"1"`
-	NetUnitPrice   *Decimal `json:"net_unit_price" required:"true" minimum:"0" doc:"Item net price (BT-146)." example:"100.00"`
-	GrossUnitPrice *Decimal `json:"gross_unit_price" minimum:"0" doc:"Item gross price before the discount (BT-148)." example:"110.00"`
-	DiscountAmount *Decimal `json:"discount_amount" doc:"Discount on the gross price (BT-147)." example:"10.00"`
-	VATCategory    *string  `json:"vat_category" maxLength:"64" doc:"Tax category (BT-151, UNCL5305)." example:"S"`
-	VATRate        *Decimal `json:"vat_rate" minimum:"0" doc:"Tax rate in per cent (BT-152). Above 0 for S; 0 for Z, E, G and K; 0 or absent for O. For AE and N it is information: their tax is 0." example:"5"`
+	NetUnitPrice   *Decimal `json:"net_unit_price" required:"true" minimum:"0" unit:"money" doc:"Item net price (BT-146)." example:"100.00"`
+	GrossUnitPrice *Decimal `json:"gross_unit_price" minimum:"0" unit:"money" doc:"Item gross price before the discount (BT-148)." example:"110.00"`
+	DiscountAmount *Decimal `json:"discount_amount" unit:"money" doc:"Discount on the gross price (BT-147)." example:"10.00"`
+	VATCategory    *string  `json:"vat_category" maxLength:"64" codes:"tax-categories" doc:"Tax category (BT-151, UNCL5305)." example:"S"`
+	VATRate        *Decimal `json:"vat_rate" minimum:"0" unit:"percent" doc:"Tax rate in per cent (BT-152). Above 0 for S; 0 for Z, E, G and K; 0 or absent for O. For AE and N it is information: their tax is 0." example:"5"`
 
-	TaxExemptionCode   *string `json:"tax_exemption_code" maxLength:"64" doc:"Coded reason why no tax is charged (BT-121)." example:"DL8.46.1"`
+	TaxExemptionCode   *string `json:"tax_exemption_code" maxLength:"64" codes:"tax-exemptions" doc:"Coded reason why no tax is charged (BT-121)." example:"DL8.46.1"`
 	TaxExemptionReason *string `json:"tax_exemption_reason" maxLength:"1024" doc:"Why no tax is charged (BT-120)." example:"Certain financial services"`
 	CommodityCode      *string `json:"commodity_code" maxLength:"64" doc:"Classification of the item (BT-158), such as a customs tariff number." example:"84713000"`
 	CommodityScheme    *string `json:"commodity_scheme" maxLength:"64" doc:"Scheme of commodity_code (BT-158-1)." example:"HS"`

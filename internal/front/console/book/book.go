@@ -2,8 +2,6 @@ package book
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -33,8 +31,6 @@ type book[F invoices.BookFields] struct {
 	decoder *strictjson.Decoder[F]
 	// draft returns a draft that is filled with the entry, and the prefix of the paths of its fields.
 	draft func(*F) (draft api.Draft, prefix string)
-	// multiline returns the field with several lines.
-	multiline func(*F) **string
 	// names returns the name of the entry and what is below it in a list.
 	names func(*F) (name, under string)
 	// columns are the fields in the columns of the list.
@@ -78,7 +74,6 @@ func customerBook() *book[api.CustomerFields] {
 			draft.Currency, draft.PaymentMeansCode = c.Currency, c.PaymentMeansCode
 			return draft, ""
 		},
-		multiline: func(c *api.CustomerFields) **string { return &c.Note },
 		names: func(c *api.CustomerFields) (name, under string) {
 			if name = c.Name(); name != console.Deref(c.RecipientName) {
 				under = console.Deref(c.RecipientName)
@@ -105,7 +100,6 @@ func itemCatalogue() *book[api.CatalogueItemFields] {
 			i.Fill(&draft.Items[0])
 			return draft, "items[0]."
 		},
-		multiline: func(i *api.CatalogueItemFields) **string { return &i.Description },
 		names: func(i *api.CatalogueItemFields) (name, under string) {
 			return console.Deref(i.Name), console.Deref(i.ItemCode)
 		},
@@ -178,10 +172,7 @@ func (b *book[F]) listEntries(req *console.Request) error {
 		e := &found.Entries[n]
 		row := bookRow{ID: e.ID.String()}
 		row.Name, row.Under = b.names(&e.Fields)
-		shown, err := b.show(req.Words, &e.Fields)
-		if err != nil {
-			return err
-		}
+		shown := b.show(req.Words, &e.Fields)
 		for _, column := range b.columns {
 			fact := bookFact{Key: column, Value: shown[column], Number: drafts.SpecNamed(b.specs(),
 				column).Kind == drafts.NumberField}
@@ -198,26 +189,12 @@ func (b *book[F]) listEntries(req *console.Request) error {
 }
 
 // values returns the texts of an entry as the API takes them.
-func (b *book[F]) values(fields *F) (map[string]string, error) {
-	text, err := json.Marshal(fields)
-	if err != nil {
-		return nil, fmt.Errorf("console: entry of the book: %w", err)
-	}
-	body, err := strictjson.Parse(text)
-	if err != nil {
-		return nil, err
-	}
-	out := map[string]string{}
-	for name, value := range body.Members() {
-		out[string(name)] = drafts.InputOf(value)
-	}
-	return out, nil
-}
+func (b *book[F]) values(fields *F) map[string]string { return view.Texts(view.FieldsOf[F](), fields) }
 
 // show returns the texts of an entry as people read and type them.
-func (b *book[F]) show(t *console.Words, fields *F) (map[string]string, error) {
-	values, err := b.values(fields)
-	return drafts.ShowFields(t, b.specs(), values, values["buyer_country"]), err
+func (b *book[F]) show(t *console.Words, fields *F) map[string]string {
+	values := b.values(fields)
+	return drafts.ShowFields(t, b.specs(), values, values["buyer_country"])
 }
 
 // bookEntryPage is the view model of an entry.
@@ -247,10 +224,7 @@ func (b *book[F]) respondEntry(req *console.Request, status int, flash *page.Not
 	if err != nil {
 		return err
 	}
-	shown, err := b.show(req.Words, &found.Fields)
-	if err != nil {
-		return err
-	}
+	shown := b.show(req.Words, &found.Fields)
 	name, _ := b.names(&found.Fields)
 	p := bookEntryPage{Name: b.name, Path: b.path, ID: found.ID.String(), Title: name, Version: found.Version,
 		MayWrite: req.Session.Permissions.Has(access.Write)}

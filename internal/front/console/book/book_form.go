@@ -15,6 +15,7 @@ import (
 	"quittance/internal/front/console"
 	"quittance/internal/front/console/drafts"
 	"quittance/internal/front/page"
+	"quittance/internal/front/view"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/invoices"
 	"quittance/internal/platform/problem"
@@ -162,10 +163,7 @@ func (b *book[F]) editEntry(req *console.Request) error {
 	if err != nil {
 		return err
 	}
-	typed, err := b.show(req.Words, &found.Fields)
-	if err != nil {
-		return err
-	}
+	typed := b.show(req.Words, &found.Fields)
 	checked, err := b.check(req, typed)
 	if err != nil {
 		return err
@@ -197,11 +195,8 @@ func (b *book[F]) changeEntry(req *console.Request) error {
 			if err != nil {
 				return before, err
 			}
-			// A form does not distinguish LF from CR LF.
-			if was, is := *b.multiline(&before), b.multiline(&checked.entry); was != nil && *is != nil &&
-				strings.ReplaceAll(*was, "\r\n", "\n") == **is {
-				*is = was
-			}
+			fields := view.FieldsOf[F]()
+			drafts.RestoreLineBreaks(drafts.Multiline(fields, &checked.entry), drafts.Multiline(fields, &before))
 			return checked.entry, nil
 		})
 	if errors.Is(err, invoices.ErrVersion) {
@@ -222,21 +217,19 @@ func (b *book[F]) respondStale(req *console.Request, checked *checkedEntry[F]) e
 	}
 	p := b.editPage(&found, found.Version)
 	p.Stale = true
-	if p.Differs, err = b.differences(&found.Fields, checked); err != nil {
-		return err
-	}
+	p.Differs = b.differences(&found.Fields, checked)
 	return b.respondForm(req, http.StatusConflict, checked, p, nil)
 }
 
 // differences returns the names of the fields in which a form differs from the stored entry.
-func (b *book[F]) differences(fields *F, checked *checkedEntry[F]) (names []string, err error) {
-	stored, err := b.values(fields)
+func (b *book[F]) differences(fields *F, checked *checkedEntry[F]) (names []string) {
+	stored := b.values(fields)
 	for _, spec := range b.specs() {
 		if spec.Normalized(stored[spec.Name]) != checked.Values.Fields[spec.Name] {
 			names = append(names, spec.Name)
 		}
 	}
-	return names, err
+	return names
 }
 
 // deleteEntry deletes an entry if it still has the version that the user saw. Otherwise the page shows its current

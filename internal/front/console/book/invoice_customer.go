@@ -47,18 +47,13 @@ func saveRecipient(req *console.Request) error {
 func respondKnown(req *console.Request, book *book[api.CustomerFields], customer *invoices.Customer,
 	recipient api.CustomerFields) error {
 	updated := drafts.UpdatedCustomer(recipient, &customer.Fields)
-	typed, err := book.show(req.Words, &updated)
-	if err != nil {
-		return err
-	}
+	typed := book.show(req.Words, &updated)
 	checked, err := book.check(req, typed)
 	if err != nil {
 		return err
 	}
 	p := book.editPage(customer, customer.Version)
 	p.Known = true
-	if p.Differs, err = book.differences(&customer.Fields, &checked); err != nil {
-		return err
-	}
+	p.Differs = book.differences(&customer.Fields, &checked)
 	return book.respondForm(req, http.StatusConflict, &checked, p, nil)
 }

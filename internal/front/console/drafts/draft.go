@@ -89,10 +89,7 @@ func respondCopy(req *console.Request, edit func(*Form, *draftPage) error) error
 	if err != nil {
 		return err
 	}
-	values, err := draftFormOf(&found.Draft)
-	if err != nil {
-		return err
-	}
+	values := draftFormOf(&found.Draft)
 	today, err := req.Today()
 	if err != nil {
 		return err
@@ -170,10 +167,7 @@ func editDraft(req *console.Request) error {
 	if !editable(found, live) {
 		return documents.RespondInvoice(req, http.StatusConflict, id, req.Pages.Texts.Notice("bad.not_editable"))
 	}
-	values, err := draftFormOf(&found.Draft)
-	if err != nil {
-		return err
-	}
+	values := draftFormOf(&found.Draft)
 	checked, err := check(req, showInput(req.Words, values))
 	if err != nil {
 		return err
@@ -285,10 +279,7 @@ func respondStale(req *console.Request, checked CheckedForm, id base.ID) error {
 			ShowMissing: true}
 		return respondDraft(req, http.StatusConflict, checked, p, focus{}, req.Pages.Texts.Notice("bad.fixed"))
 	}
-	stored, err := draftFormOf(&found.Draft)
-	if err != nil {
-		return err
-	}
+	stored := draftFormOf(&found.Draft)
 	p := editPage(found, found.Version)
 	p.ShowMissing, p.Stale, p.Differs = true, true, checked.Values.withoutEmptyLines().differences(stored)
 	return respondDraft(req, http.StatusConflict, checked, p, focus{}, nil)

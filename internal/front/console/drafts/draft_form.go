@@ -1,6 +1,7 @@
 package drafts
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -11,86 +12,11 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/document/invoice"
-	"quittance/internal/front/console"
+	"quittance/internal/front/view"
 	"quittance/internal/ledger/invoices"
 	"quittance/internal/platform/problem"
 	"quittance/internal/platform/strictjson"
 )
-
-// fieldKind is the kind of input that a field takes.
-type fieldKind int
-
-// The kinds of input.
-const (
-	textField      fieldKind = iota
-	multilineField           // text of several lines
-	NumberField              // decimal, kept digit for digit
-	dateField                // YYYY-MM-DD
-	timeField                // HH:MM
-)
-
-// FieldSpec describes one field of a draft's form. A test compares the tables with the types of package api.
-type FieldSpec struct {
-	// Name is the JSON name.
-	Name string
-	Kind fieldKind
-	// codes is the name of the code list to choose from, or "". emirates reports that it applies to the United Arab
-	// Emirates alone.
-	codes    string
-	emirates bool
-	// counts is what a number counts.
-	counts console.NumberKind
-	// Required reports that a draft needs the field, and optional that not even a submission needs it.
-	Required, Optional bool
-}
-
-// Fields lists the fields of an invoice, without its lines.
-var Fields = []FieldSpec{ //nolint:gochecknoglobals // a constant table
-	{Name: "invoice_number", Required: true},
-	{Name: "issue_date", Kind: dateField, Required: true},
-	{Name: "issue_time", Kind: timeField, Optional: true},
-	{Name: "due_date", Kind: dateField},
-	{Name: "currency", codes: "currencies", Required: true},
-	{Name: "payment_means_code", codes: "payment-means"},
-	{Name: "recipient_name", Required: true},
-	{Name: "recipient_network_id"},
-	{Name: "buyer_endpoint_scheme", codes: "endpoint-schemes"},
-	{Name: "buyer_street"},
-	{Name: "buyer_city"},
-	{Name: "buyer_subdivision", codes: "emirates", emirates: true, Optional: true},
-	{Name: "buyer_country", codes: "countries"},
-	{Name: "buyer_tax_id", Optional: true},
-	{Name: "buyer_legal_id", Optional: true},
-	{Name: "buyer_legal_id_scheme", codes: "registration-types", emirates: true, Optional: true},
-	{Name: "buyer_reference", Optional: true},
-	{Name: "order_reference", Optional: true},
-	{Name: "contract_reference", Optional: true},
-	{Name: "tax_exchange_rate", Kind: NumberField, Optional: true},
-	{Name: "transaction_flags", Optional: true},
-	{Name: "external_id", Optional: true},
-	{Name: "note", Kind: multilineField, Optional: true},
-	{Name: "total_amount", Kind: NumberField, counts: console.MoneyNumber, Required: true},
-}
-
-// ItemFields lists the fields of a line.
-var ItemFields = []FieldSpec{ //nolint:gochecknoglobals // a constant table
-	{Name: "name", Required: true},
-	{Name: "quantity", Kind: NumberField, Required: true},
-	{Name: "unit_code", codes: console.UnitCodes},
-	{Name: "net_unit_price", Kind: NumberField, counts: console.MoneyNumber, Required: true},
-	{Name: "vat_category", codes: "tax-categories"},
-	{Name: "vat_rate", Kind: NumberField, counts: console.PercentNumber},
-	{Name: "item_code", Optional: true},
-	{Name: "description", Kind: multilineField, Optional: true},
-	{Name: "base_quantity", Kind: NumberField, Optional: true},
-	{Name: "gross_unit_price", Kind: NumberField, counts: console.MoneyNumber, Optional: true},
-	{Name: "discount_amount", Kind: NumberField, counts: console.MoneyNumber, Optional: true},
-	{Name: "tax_exemption_code", codes: "tax-exemptions", Optional: true},
-	{Name: "tax_exemption_reason", Optional: true},
-	{Name: "commodity_code", Optional: true},
-	{Name: "commodity_scheme", Optional: true},
-	{Name: "order_line_reference", Optional: true},
-}
 
 // itemPrefix is the prefix of the names of a line's fields. They are repeated for each line.
 const itemPrefix = "items."
@@ -135,14 +61,6 @@ func readDraftForm(input url.Values) Form {
 	return f
 }
 
-// Normalized returns the input of a field. Browsers send CR LF for each line break.
-func (spec FieldSpec) Normalized(value string) string {
-	if spec.Kind == multilineField {
-		return strings.ReplaceAll(value, "\r\n", "\n")
-	}
-	return value
-}
-
 // withoutEmptyLines returns the form without empty lines at the end. It keeps the first line.
 func (f Form) withoutEmptyLines() Form {
 	for len(f.Items) > 1 && emptyLine(f.Items[len(f.Items)-1]) {
@@ -162,38 +80,12 @@ func emptyLine(item map[string]string) bool {
 }
 
 // draftFormOf returns the form of a draft, with texts as the API takes them. Decimals keep their digits.
-func draftFormOf(d *api.Draft) (Form, error) {
-	text, err := json.Marshal(d)
-	if err != nil {
-		return Form{}, fmt.Errorf("draft: %w", err)
+func draftFormOf(d *api.Draft) Form {
+	f := Form{Fields: view.Texts(draftFields, d)}
+	for n := range d.Items {
+		f.Items = append(f.Items, view.Texts(itemFields, &d.Items[n]))
 	}
-	body, err := strictjson.Parse(text)
-	if err != nil {
-		return Form{}, err
-	}
-	f := Form{Fields: map[string]string{}}
-	for name, value := range body.Members() {
-		if string(name) != "items" {
-			f.Fields[string(name)] = InputOf(value)
-			continue
-		}
-		for element := range value.Elements() {
-			item := map[string]string{}
-			for name, value := range element.Members() {
-				item[string(name)] = InputOf(value)
-			}
-			f.Items = append(f.Items, item)
-		}
-	}
-	return f, nil
-}
-
-// InputOf returns the input that stands for a value.
-func InputOf(value strictjson.Value) string {
-	if value.Kind() == '0' {
-		return string(value.Raw())
-	}
-	return value.Text()
+	return f
 }
 
 // json returns the equivalent API request. The form has texts as the API takes them.
@@ -237,24 +129,37 @@ func (f Form) draft() (api.Draft, api.Faults, error) {
 // restoreLineBreaks restores the stored form of texts that differ only in line breaks, because a form does not
 // distinguish LF from CR LF.
 func restoreLineBreaks(draft, before *api.Draft) {
+	RestoreLineBreaks(multilineTexts(draft), multilineTexts(before))
+}
+
+// multilineTexts returns the texts of a draft and of its lines that may have several lines.
+func multilineTexts(d *api.Draft) []**string {
+	out := Multiline(draftFields, d)
+	for n := range d.Items {
+		out = append(out, Multiline(itemFields, &d.Items[n])...)
+	}
+	return out
+}
+
+// RestoreLineBreaks replaces texts by those before that differ only in line breaks.
+func RestoreLineBreaks(texts, before []**string) {
 	known := map[string]*string{}
-	know := func(text *string) {
-		if text != nil {
-			known[strings.ReplaceAll(*text, "\r\n", "\n")] = text
+	for _, text := range before {
+		known[strings.ReplaceAll(**text, "\r\n", "\n")] = *text
+	}
+	for _, text := range texts {
+		*text = cmp.Or(known[**text], *text)
+	}
+}
+
+// Multiline returns the texts of some fields that may have several lines.
+func Multiline[T any](fields []view.Field[T], of *T) (out []**string) {
+	for _, field := range fields {
+		if text, ok := field.Pointer(of).(**string); ok && *text != nil && kindOf(field) == multilineField {
+			out = append(out, text)
 		}
 	}
-	know(before.Note)
-	for n := range before.Items {
-		know(before.Items[n].Description)
-	}
-	if draft.Note != nil && known[*draft.Note] != nil {
-		draft.Note = known[*draft.Note]
-	}
-	for n := range draft.Items {
-		if text := draft.Items[n].Description; text != nil && known[*text] != nil {
-			draft.Items[n].Description = known[*text]
-		}
-	}
+	return out
 }
 
 // The actions of buttons that do not save the form. Those that concern a line are followed by a colon and its number.
@@ -342,14 +247,6 @@ func (f *Form) prepareCopy(today time.Time) {
 			f.Fields["due_date"] = moved.Format(time.DateOnly)
 		}
 	}
-}
-
-// SpecNamed returns the description of the field with a name, which is zero if there is none.
-func SpecNamed(specs []FieldSpec, name string) FieldSpec {
-	if n := slices.IndexFunc(specs, func(spec FieldSpec) bool { return spec.Name == name }); n >= 0 {
-		return specs[n]
-	}
-	return FieldSpec{}
 }
 
 // Unmarshal returns the fields of an entry in their stored form.

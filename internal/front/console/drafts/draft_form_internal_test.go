@@ -3,63 +3,97 @@ package drafts
 import (
 	"net/url"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"golang.org/x/text/language"
 
 	"quittance/client/api"
-	"quittance/internal/document/invoice"
+	"quittance/internal/front/console"
 	"quittance/test/consoletest"
 )
 
-// TestFieldTables checks that the form has every field of the API's draft and lines, with the same kind and the same
-// required fields. No submission needs an optional field.
-func TestFieldTables(t *testing.T) {
+// TestFieldsOfTheForm checks that the form has every field of the API's draft and lines once, that each has a label in
+// every language, as its section has, and that its code list exists.
+func TestFieldsOfTheForm(t *testing.T) {
 	t.Parallel()
-	missing := strings.Join(invoice.Missing(&api.Draft{Items: []api.Item{{}}}), " ")
+	placed := 0
+	for _, names := range layout {
+		placed += len(names)
+	}
 	for _, table := range []struct {
-		of     reflect.Type
-		fields []FieldSpec
-		prefix string
-	}{{reflect.TypeFor[api.Draft](), Fields, ""}, {reflect.TypeFor[api.Item](), ItemFields, "items[0]."}} {
-		known := map[string]FieldSpec{}
-		for _, field := range table.fields {
-			known[field.Name] = field
-		}
-		count := 0
+		of       reflect.Type
+		fields   []FieldSpec
+		sections bool
+	}{{reflect.TypeFor[api.Draft](), Fields, true}, {reflect.TypeFor[api.Item](), ItemFields, false}} {
+		var names, shown []string
 		for field := range table.of.Fields() {
-			name := field.Tag.Get("json")
-			if name == "items" {
-				continue
-			}
-			count++
-			spec, ok := known[name]
-			if !ok {
-				t.Errorf("the form has no %s", name)
-			}
-			if decimal := field.Type == reflect.TypeFor[*api.Decimal](); decimal != (spec.Kind == NumberField) {
-				t.Errorf("%s: decimal %v", name, decimal)
-			}
-			if date := field.Tag.Get("format") == "date"; date != (spec.Kind == dateField) {
-				t.Errorf("%s: date %v", name, date)
-			}
-			if several := field.Tag.Get("text") == "multi"; several != (spec.Kind == multilineField) {
-				t.Errorf("%s: several lines %v", name, several)
-			}
-			if required := field.Tag.Get("required") == "true"; required != spec.Required {
-				t.Errorf("%s: required %v", name, required)
-			}
-			if needed := strings.Contains(" "+missing+" ", " "+table.prefix+name+" "); needed == spec.Optional {
-				t.Errorf("%s: needed for submission %v", name, needed)
-			}
-			if spec.codes != "" && consoletest.Words(t, language.English).Codes[spec.codes] == nil {
-				t.Errorf("%s: no code list %q", name, spec.codes)
+			if name := field.Tag.Get("json"); name != "items" {
+				names = append(names, name)
 			}
 		}
-		if count != len(table.fields) {
-			t.Errorf("%d fields, %d in the form", count, len(table.fields))
+		for _, spec := range table.fields {
+			shown = append(shown, spec.Name)
+			if spec.placed {
+				placed--
+			}
+			for _, tongue := range []language.Tag{language.English, language.Arabic} {
+				words := consoletest.Words(t, tongue)
+				if _, known := words.Messages.Lookup("field." + spec.Name); !known {
+					t.Errorf("%s: no label in %s", spec.Name, tongue)
+				}
+				if _, known := words.Messages.Lookup("draft.group." + spec.group); table.sections && !known {
+					t.Errorf("%s: the group %q has no label in %s", spec.Name, spec.group, tongue)
+				}
+				if spec.codes != "" && words.Codes[spec.codes] == nil {
+					t.Errorf("%s: no code list %q", spec.Name, spec.codes)
+				}
+			}
 		}
+		slices.Sort(names)
+		slices.Sort(shown)
+		if !slices.Equal(names, shown) {
+			t.Errorf("the API has %q, and the form %q", names, shown)
+		}
+	}
+	if placed != 0 {
+		t.Errorf("the layout names %d fields that the API does not have", placed)
+	}
+}
+
+// TestSpecs checks what the form reads from the tags of some fields.
+func TestSpecs(t *testing.T) {
+	t.Parallel()
+	for _, want := range []FieldSpec{
+		{Name: "invoice_number", group: "invoice", placed: true, Required: true},
+		{Name: "issue_time", Kind: timeField, group: "invoice", placed: true, Optional: true},
+		{Name: "due_date", Kind: dateField, group: "invoice", placed: true},
+		{Name: "total_amount", Kind: NumberField, group: "invoice", placed: true, counts: console.MoneyNumber,
+			Required: true},
+		{Name: "buyer_subdivision", codes: "emirates", group: "buyer", placed: true, Optional: true},
+		{Name: "note", Kind: multilineField, group: "notes", Optional: true},
+		{Name: "vat_rate", Kind: NumberField, placed: true, counts: console.PercentNumber},
+		{Name: "description", Kind: multilineField, Optional: true},
+		{Name: "gross_unit_price", Kind: NumberField, counts: console.MoneyNumber, Optional: true},
+	} {
+		if got := SpecNamed(slices.Concat(Fields, ItemFields), want.Name); got != want {
+			t.Errorf("%+v instead of %+v", got, want)
+		}
+	}
+	if last := Fields[len(Fields)-1].Name; last != "total_amount" {
+		t.Errorf("the last field is %s, and the total is below the lines", last)
+	}
+}
+
+// TestRestoreLineBreaks checks that texts that differ only in line breaks keep their stored form.
+func TestRestoreLineBreaks(t *testing.T) {
+	t.Parallel()
+	before := &api.Draft{Note: new("a\r\nb"), Items: []api.Item{{Description: new("c\r\nd")}}}
+	draft := &api.Draft{Note: new("a\nb"), Items: []api.Item{{Description: new("new")}, {Description: new("c\nd")}}}
+	restoreLineBreaks(draft, before)
+	if *draft.Note != "a\r\nb" || *draft.Items[0].Description != "new" || *draft.Items[1].Description != "c\r\nd" {
+		t.Errorf("%q %q %q", *draft.Note, *draft.Items[0].Description, *draft.Items[1].Description)
 	}
 }
 

@@ -39,7 +39,8 @@ func readCode(w *console.Words, list, typed string) (string, *api.Fault, error) 
 // codesOf returns the code list of a field in a form, or "". Some fields have codes only for buyers in the United Arab
 // Emirates.
 func (spec FieldSpec) codesOf(country string) string {
-	if spec.emirates && country != "AE" && country != "" {
+	if emirati := spec.codes == "emirates" || spec.codes == "registration-types"; emirati && country != "AE" &&
+		country != "" {
 		return ""
 	}
 	return spec.codes

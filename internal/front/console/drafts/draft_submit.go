@@ -116,9 +116,8 @@ func submitStale(req *console.Request, checked *CheckedForm, id base.ID) (done b
 	if err != nil {
 		return false, err
 	}
-	stored, err := draftFormOf(&found.Draft)
-	if err != nil || len(checked.Values.withoutEmptyLines().differences(stored)) > 0 {
-		return false, err
+	if len(checked.Values.withoutEmptyLines().differences(draftFormOf(&found.Draft))) > 0 {
+		return false, nil
 	}
 	if found.Submission != nil && found.Submission.Correctable() {
 		return false, nil // it was rejected: the user decides anew

@@ -67,10 +67,7 @@ func fillRecipient(req *console.Request, form *Form) error {
 // The customer book also says the currency, the payment method and the note; an earlier invoice only fills in those
 // that are empty.
 func applyRecipient(req *console.Request, form *Form, known *view.RecipientDefaults) error {
-	texts, err := draftFormOf(&known.Draft)
-	if err != nil {
-		return err
-	}
+	texts := draftFormOf(&known.Draft)
 	values, _, err := readInput(req.Words, *form)
 	if err != nil {
 		return err
@@ -120,18 +117,14 @@ func fillItem(req *console.Request, form *Form, line int) error {
 	}
 	filled := api.Draft{Items: make([]api.Item, 1)}
 	known.Fill(&filled.Items[0])
-	texts, err := draftFormOf(&filled)
-	if err != nil {
-		return err
-	}
+	texts := draftFormOf(&filled)
 	shown := showInput(req.Words, texts).Items[0]
 	item := form.Items[line]
-	for _, spec := range ItemFields {
-		if spec.Name == "quantity" || spec.Name == "order_line_reference" || known.VATCategory == nil &&
-			(spec.Name == "vat_category" || spec.Name == "vat_rate") {
-			continue
+	for _, field := range view.FieldsOf[api.CatalogueItemFields]() {
+		if tax := field.Name == "vat_category" || field.Name == "vat_rate"; field.Name != "currency" &&
+			(!tax || known.VATCategory != nil) {
+			item[field.Name] = shown[field.Name]
 		}
-		item[spec.Name] = shown[spec.Name]
 	}
 	currency, _ := req.Words.Codes["currencies"].Resolve(form.Fields["currency"])
 	switch {

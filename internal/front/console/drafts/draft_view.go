@@ -41,8 +41,8 @@ type draftPage struct {
 	Differs []string
 	// ShowMissing reports that fields show what a submission still needs.
 	ShowMissing bool
-	// More opens the less common fields of the invoice.
-	More       bool
+	// More are the fields that the layout does not place.
+	More       []section
 	Fields     map[string]*FormField
 	Lines      []formLine
 	ItemsNotes fieldNotes
@@ -114,8 +114,8 @@ type formLine struct {
 	Fields map[string]*FormField
 	// Net is the amount of the line, or "" when it cannot be calculated.
 	Net string
-	// Open opens the less common fields of the line.
-	Open        bool
+	// More are the fields that the layout does not place.
+	More        section
 	First, Last bool
 	// Save says that the box that saves the line as an item is checked.
 	Save bool
@@ -302,23 +302,14 @@ func (checked *CheckedForm) lines(showMissing bool) []formLine {
 		l := formLine{Number: n + 1, First: n == 0, Last: n == len(checked.Form.Items)-1, Net: checked.lineNet(n)}
 		l.Fields = checked.Fields(ItemFields, "items["+strconv.Itoa(n)+"].", itemPrefix, item, checked.Values.Items[n],
 			showMissing)
-		for _, spec := range ItemFields[:mainItemFields] { // their notes are below the row
-			l.Fields[spec.Name].Notes.Label = keyLabel(checked.Messages, spec.Name)
+		for _, name := range layout["line"] { // their notes are below the row
+			l.Fields[name].Notes.Label = keyLabel(checked.Messages, name)
 		}
-		for _, spec := range ItemFields[mainItemFields:] {
-			f := l.Fields[spec.Name]
-			l.Open = l.Open || f.Value != "" || len(f.Notes.Faults)+len(f.Notes.Advice) > 0
-		}
+		l.More = sections(ItemFields, l.Fields)[0]
 		out[n] = l
 	}
 	return out
 }
-
-// mainDraftFields is the number of [Fields] of a draft that are always visible, besides the last one.
-const mainDraftFields = 13
-
-// mainItemFields is the number of fields of an item that are always visible.
-const mainItemFields = 6
 
 // lineNet returns the amount of a line: that of a draft with this line alone.
 func (checked *CheckedForm) lineNet(line int) string {
@@ -399,10 +390,7 @@ func buildDraftPage(req *console.Request, checked *CheckedForm, p draftPage, at 
 	p.Fields = checked.Fields(Fields, "", "", checked.Form.Fields, checked.Values.Fields, p.ShowMissing)
 	name := p.Fields["recipient_name"]
 	name.List, name.Search, name.Choose = "recipients", "/invoices/recipients", doFill
-	for _, spec := range Fields[mainDraftFields : len(Fields)-1] {
-		f := p.Fields[spec.Name]
-		p.More = p.More || f.Value != "" || len(f.Notes.Faults)+len(f.Notes.Advice) > 0
-	}
+	p.More = sections(Fields, p.Fields)
 	p.Lines, p.Rates = checked.lines(p.ShowMissing), formatRates(rates(req, checked.Values))
 	for n := range p.Lines {
 		p.Lines[n].Save = checked.Form.Items[n][saveItem] != ""

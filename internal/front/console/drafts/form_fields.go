@@ -2,23 +2,18 @@ package drafts
 
 import (
 	"errors"
-	"fmt"
 	"strconv"
 
 	"quittance/internal/front/console"
 )
 
-// controls returns the named fields of a form, in this order.
-func controls(fields map[string]*FormField, names ...string) ([]*FormField, error) {
-	out := make([]*FormField, len(names))
-	for n, name := range names {
-		field, known := fields[name]
-		if !known {
-			return nil, fmt.Errorf("console: no field %q", name)
-		}
-		out[n] = field
+// controls returns the fields of a form in a part of the layout.
+func controls(fields map[string]*FormField, part string) []*FormField {
+	out := make([]*FormField, len(layout[part]))
+	for n, name := range layout[part] {
+		out[n] = fields[name]
 	}
-	return out, nil
+	return out
 }
 
 // keyLabel returns the label of a form's field by its key.

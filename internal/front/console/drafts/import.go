@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -120,7 +121,7 @@ func uploadProblem(err error) error {
 func readCell(w *console.Words, c *tabular.Column, text string, given tabular.Given) (string, *api.Fault, error) {
 	currency, _ := w.Codes["currencies"].Resolve(given.Currency)
 	country, _ := w.Codes["countries"].Resolve(given.Country)
-	spec := specOf(c.Name)
+	spec := SpecNamed(slices.Concat(Fields, ItemFields), c.Name)
 	value, fault, err := readField(w, spec, text, currency, country)
 	if fault != nil || err != nil || spec.Kind != NumberField || given.Point && !strings.Contains(text, ",") {
 		return value, fault, err
@@ -132,18 +133,6 @@ func readCell(w *console.Words, c *tabular.Column, text string, given tabular.Gi
 		return "", &api.Fault{Rule: console.TypedRule + "separator", Message: text}, err
 	}
 	return value, nil, nil
-}
-
-// specOf returns how the form of a draft reads a field.
-func specOf(name string) FieldSpec {
-	for _, specs := range [][]FieldSpec{Fields, ItemFields} {
-		for _, spec := range specs {
-			if spec.Name == name {
-				return spec
-			}
-		}
-	}
-	return FieldSpec{Name: name}
 }
 
 // importPage is the view model of the preview.
@@ -211,7 +200,7 @@ func importedDrafts(drafts []tabular.Draft) []importedDraft {
 func importFaults(c console.Catalogue, faults []api.ImportFault) []importFault {
 	out := make([]importFault, len(faults))
 	for n, f := range faults {
-		said := say(c, specOf(f.Column).codes, []api.Fault{f.Fault})
+		said := say(c, SpecNamed(slices.Concat(Fields, ItemFields), f.Column).codes, []api.Fault{f.Fault})
 		out[n] = importFault{Column: f.Column, Value: f.Value, Text: said[0].Message}
 		if f.Row > 0 {
 			out[n].Row = strconv.Itoa(f.Row)
