@@ -67,8 +67,10 @@ type ShownDocument struct {
 	Differs bool
 	// Means is the name of the payment means, or "".
 	Means string
-	// Details are the less common fields.
+	// Details are the fields with a value that the layout does not place.
 	Details []detail
+	// Printed are the details that a print has.
+	Printed []detail
 }
 
 // shownLine is a line with its amount, which is nil when it cannot be calculated.
@@ -88,7 +90,9 @@ type shownTax struct {
 // NewShownDocument calculates the amounts of a draft.
 func NewShownDocument(w *console.Words, d *api.Draft, arithmetic invoice.Arithmetic) ShownDocument {
 	out := ShownDocument{Means: w.Codes["payment-means"].Names[console.Deref(d.PaymentMeansCode)],
-		Details: invoiceDetails(d)}
+		Details: detailsOf(invoiceFields, d)}
+	out.Printed = slices.DeleteFunc(slices.Clone(out.Details),
+		func(d detail) bool { return slices.Contains(unprinted, d.Name) })
 	for n, item := range d.Items {
 		out.Lines = append(out.Lines, shownLine{Item: item, Net: arithmetic.LineNet(d, n),
 			Category: categoryName(w, console.Deref(item.VATCategory))})
