@@ -30,7 +30,8 @@ func (x *Exporter) CatalogueItems(t *base.Tenant, search string) List {
 	})
 }
 
-// structFields returns a column for each field of a type of the API that has no lists, under its JSON name.
+// structFields returns a column for each field of a type of the API, under its JSON name. The text of lists and objects
+// is not for people.
 func structFields[R any]() []field[R] {
 	var out []field[R]
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[R]()) {
@@ -41,10 +42,13 @@ func structFields[R any]() []field[R] {
 		column := field[R]{name: name,
 			text: func(row *R) string { return textOf(reflect.ValueOf(row).Elem().FieldByIndex(f.Index)) }}
 		switch f.Type {
-		case reflect.TypeFor[*api.Decimal](), reflect.TypeFor[*int]():
+		case reflect.TypeFor[*api.Decimal](), reflect.TypeFor[*int](), reflect.TypeFor[int]():
 			column.kind = tabular.Decimal
-		case reflect.TypeFor[time.Time]():
+		case reflect.TypeFor[time.Time](), reflect.TypeFor[*time.Time]():
 			column.kind = tabular.Time
+		}
+		if f.Tag.Get("format") == "date" {
+			column.kind = tabular.Date
 		}
 		out = append(out, column)
 	}

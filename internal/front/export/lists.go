@@ -31,28 +31,30 @@ func (x *Exporter) Invoices(t *base.Tenant, ids func(context.Context) ([]base.ID
 	return byID("invoices", invoiceFields(), ids, present(summary, x.of(t).InvoicesByID))
 }
 
+// invoiceFields are the columns of invoices. Their order is that of a file format, so fields of a draft that have no
+// place in it follow at the end.
 func invoiceFields() []field[api.InvoiceSummary] {
 	type row = api.InvoiceSummary
-	return slices.Concat([]field[row]{
-		{"id", tabular.Text, func(i *row) string { return i.ID }},
-		{"invoice_number", tabular.Text, func(i *row) string { return optional(i.InvoiceNumber) }},
-		{"external_id", tabular.Text, func(i *row) string { return optional(i.ExternalID) }},
-		{"recipient_name", tabular.Text, func(i *row) string { return optional(i.RecipientName) }},
-		{"recipient_network_id", tabular.Text, func(i *row) string { return optional(i.RecipientNetworkID) }},
-		{"buyer_tax_id", tabular.Text, func(i *row) string { return optional(i.BuyerTaxID) }},
-		{"issue_date", tabular.Date, func(i *row) string { return optional(i.IssueDate) }},
-		{"due_date", tabular.Date, func(i *row) string { return optional(i.DueDate) }},
-		{"currency", tabular.Text, func(i *row) string { return optional(i.Currency) }},
-		{"total_amount", tabular.Decimal, func(i *row) string { return decimal(i.TotalAmount) }},
-		{"item_count", tabular.Decimal, func(i *row) string { return strconv.Itoa(i.ItemCount) }},
-		{"order_reference", tabular.Text, func(i *row) string { return optional(i.OrderReference) }},
-		{"submitted", tabular.Text, func(i *row) string { return strconv.FormatBool(i.Submitted) }},
-		{"outcome", tabular.Text, func(i *row) string { return outcome(i.Submission) }},
-	}, stateFields(func(i *row) api.StateDetails { return i.Details }), []field[row]{
-		{"submitted_at", tabular.Time, func(i *row) string { return optionalMoment(i.SubmittedAt) }},
-		{"created_at", tabular.Time, func(i *row) string { return moment(i.CreatedAt) }},
-		{"updated_at", tabular.Time, func(i *row) string { return moment(i.UpdatedAt) }},
-	})
+	all := structFields[row]()
+	named := func(names ...string) []field[row] {
+		out := make([]field[row], len(names))
+		for n, name := range names {
+			out[n] = all[slices.IndexFunc(all, func(f field[row]) bool { return f.name == name })]
+		}
+		return out
+	}
+	first, others := []string{"id", "invoice_number", "external_id", "recipient_name", "recipient_network_id",
+		"buyer_tax_id", "issue_date", "due_date", "currency", "total_amount", "item_count", "order_reference",
+		"submitted"}, []string(nil)
+	for _, field := range view.FieldsOf[api.Draft]() {
+		if !slices.Contains(first, field.Name) {
+			others = append(others, field.Name)
+		}
+	}
+	return slices.Concat(named(first...),
+		[]field[row]{{"outcome", tabular.Text, func(i *row) string { return outcome(i.Submission) }}},
+		stateFields(func(i *row) api.StateDetails { return i.Details }),
+		named("submitted_at", "created_at", "updated_at"), named(others...))
 }
 
 // InvoiceItems returns the items of invoices, one row for each, in the columns of an import.
