@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
 	"quittance/client/api"
+	"quittance/internal/front/view"
 )
 
 // fault is one value of one field and the rules that it breaks. Without rules, the value is accepted.
@@ -38,6 +40,17 @@ func textFaults(path string, most int, required bool) []fault {
 		{path: path, value: `"a\u0085"`, rules: "control_characters"}, {path: path, value: `"\u202eabc\u2066"`},
 		{path: path, value: `"` + strings.Repeat("x", most) + `\u0001"`, rules: "max_length,control_characters"},
 	}
+}
+
+// allTextFaults returns the cases for every text of a type that only has a length.
+func allTextFaults[T any](prefix string) (faults []fault) {
+	for _, field := range view.FieldsOf[T]() {
+		most, err := strconv.Atoi(field.Tag.Get("maxLength"))
+		if err == nil && field.Tag.Get("pattern") == "" && field.Tag.Get("text") == "" {
+			faults = append(faults, textFaults(prefix+field.Name, most, field.Tag.Get("required") == "true")...)
+		}
+	}
+	return faults
 }
 
 // decimalFaults returns the cases for a number.
@@ -139,17 +152,8 @@ func fieldFaults() []fault {
 		}
 		faults = append(faults, fault{path: path, value: "20260101", rules: "type"})
 	}
-	for path, most := range map[string]int{"recipient_network_id": 64, "buyer_endpoint_scheme": 64, "buyer_street": 256,
-		"buyer_city": 256, "buyer_subdivision": 64, "payment_means_code": 64, "external_id": 64, "buyer_tax_id": 64,
-		"buyer_legal_id": 64, "buyer_legal_id_scheme": 64, "buyer_reference": 64, "order_reference": 64,
-		"contract_reference": 64, "items[0].tax_exemption_code": 64, "items[0].tax_exemption_reason": 1024,
-		"items[0].commodity_code": 64, "items[0].commodity_scheme": 64, "items[0].order_line_reference": 64,
-		"items[0].item_code": 64, "items[0].unit_code": 64, "items[0].vat_category": 64} {
-		faults = append(faults, textFaults(path, most, false)...)
-	}
-	for path, most := range map[string]int{"invoice_number": 64, "recipient_name": 256, "items[0].name": 256} {
-		faults = append(faults, textFaults(path, most, true)...)
-	}
+	faults = append(faults, allTextFaults[api.Draft]("")...)
+	faults = append(faults, allTextFaults[api.Item]("items[0].")...)
 	for _, path := range []string{"items[0].base_quantity", "items[0].gross_unit_price", "items[0].vat_rate"} {
 		faults = append(faults, decimalFaults(path, false, false)...)
 	}
