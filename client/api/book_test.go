@@ -25,10 +25,12 @@ func TestBookFieldsAreThoseOfInvoices(t *testing.T) {
 	}{
 		{reflect.TypeFor[api.CustomerFields](), reflect.TypeFor[api.Draft](), nil, map[string]bool{"invoice_number": true,
 			"total_amount": true, "issue_date": true, "issue_time": true, "due_date": true,
-			"external_id": true, "order_reference": true, "contract_reference": true, "tax_exchange_rate": true,
-			"transaction_flags": true, "items": true}},
+			"external_id": true, "order_reference": true, "contract_reference": true, "sales_order_reference": true,
+			"project_reference": true, "despatch_reference": true, "receipt_reference": true, "tender_reference": true,
+			"accounting_reference": true, "payment_terms": true, "payment_reference": true, "tax_point_date": true,
+			"tax_exchange_rate": true, "transaction_flags": true, "items": true}},
 		{reflect.TypeFor[api.CatalogueItemFields](), reflect.TypeFor[api.Item](), map[string]bool{"net_unit_price": true},
-			map[string]bool{"quantity": true, "order_line_reference": true}},
+			map[string]bool{"quantity": true, "order_line_reference": true, "note": true, "accounting_reference": true}},
 	} {
 		known := map[string]reflect.StructField{}
 		for field := range test.filled.Fields() {

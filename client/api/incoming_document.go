@@ -18,38 +18,39 @@ type IncomingInvoiceDetail struct {
 // ParsedDocument is a received UBL document as it was read. Every value is the sender's own: nothing is computed or
 // corrected, and a value that the document does not state in a usable form is null. Amounts keep their digits.
 type ParsedDocument struct {
-	Profile          *string           `json:"profile" enum:"pint-ae,bis3" doc:"The document format, if it is one that this service knows."`
-	Specification    *string           `json:"specification" doc:"Specification identifier (EN 16931 BT-24), verbatim."`
-	BusinessProcess  *string           `json:"business_process" doc:"Business process type (BT-23), verbatim."`
-	Type             string            `json:"type" enum:"invoice,credit_note,self_billed_invoice,self_billed_credit_note" doc:"What the document is."`
-	TypeCode         *string           `json:"type_code" doc:"Invoice type code (BT-3)." example:"380"`
-	Number           *string           `json:"number" doc:"Invoice number (BT-1)." example:"SUP-4711"`
-	UUID             *string           `json:"uuid" doc:"The sender's universally unique identifier of the document."`
-	ReasonCode       *string           `json:"reason_code" doc:"Reason of a credit note (BTAE-03)." example:"DL8.61.1.A"`
-	TransactionFlags *string           `json:"transaction_flags" doc:"Transaction type flags (BTAE-02)." example:"00000000"`
-	Currency         *string           `json:"currency" doc:"Currency of the amounts (BT-5)." example:"AED"`
-	TaxCurrency      *string           `json:"tax_currency" doc:"Accounting currency of the tax (BT-6)."`
-	TaxExchangeRate  *Amount           `json:"tax_exchange_rate" doc:"Exchange rate from the currency to the tax currency."`
-	IssueDate        *string           `json:"issue_date" format:"date" doc:"Issue date (BT-2), without a time zone."`
-	IssueTime        *string           `json:"issue_time" doc:"Issue time (IBT-168), verbatim." example:"09:30:00"`
-	DueDate          *string           `json:"due_date" format:"date" doc:"Payment due date (BT-9), without a time zone."`
-	TaxPointDate     *string           `json:"tax_point_date" format:"date" doc:"Value added tax point date (BT-7), without a time zone."`
-	Period           *ParsedPeriod     `json:"period" doc:"Invoicing period (BG-14)."`
-	Notes            []string          `json:"notes" nullable:"false" doc:"Notes (BT-22)."`
-	Seller           ParsedParty       `json:"seller" doc:"Seller (BG-4)."`
-	Buyer            ParsedParty       `json:"buyer" doc:"Buyer (BG-7)."`
-	Payee            *ParsedParty      `json:"payee" doc:"Payee, if not the seller (BG-10)."`
-	Lines            []ParsedLine      `json:"lines" nullable:"false" doc:"The first lines (BG-25), at most 1000."`
-	LineCount        int               `json:"line_count" minimum:"0" doc:"Lines of the document; greater than the length of lines if those are cut."`
-	Allowances       []ParsedAllowance `json:"allowances" nullable:"false" doc:"Allowances and charges on the whole document (BG-20, BG-21)."`
-	TaxBreakdown     []ParsedTax       `json:"tax_breakdown" nullable:"false" doc:"Tax by category and rate (BG-23)."`
-	Totals           ParsedTotals      `json:"totals" doc:"Totals (BG-22), as the document states them."`
-	References       ParsedReferences  `json:"references" doc:"References to other documents."`
-	Payment          ParsedPayment     `json:"payment" doc:"Payment instructions (BG-16)."`
-	Attachments      []ParsedFile      `json:"attachments" nullable:"false" doc:"Supporting documents (BG-24): embedded files, and addresses of external ones. This service does not fetch external ones."`
-	Other            []ParsedOther     `json:"other" nullable:"false" doc:"What else the document says: values that have no field here, in the order of the document, and the same again where it repeats what may be there once. The first 500."`
-	OtherCount       int               `json:"other_count" minimum:"0" doc:"How many such values the document has; greater than the length of other if that is cut."`
-	Warnings         Faults            `json:"warnings" nullable:"false" doc:"Figures that disagree and values that cannot be used, by the path of the value in parsed; {} if there are none."`
+	Profile             *string           `json:"profile" enum:"pint-ae,bis3" doc:"The document format, if it is one that this service knows."`
+	Specification       *string           `json:"specification" doc:"Specification identifier (EN 16931 BT-24), verbatim."`
+	BusinessProcess     *string           `json:"business_process" doc:"Business process type (BT-23), verbatim."`
+	Type                string            `json:"type" enum:"invoice,credit_note,self_billed_invoice,self_billed_credit_note" doc:"What the document is."`
+	TypeCode            *string           `json:"type_code" doc:"Invoice type code (BT-3)." example:"380"`
+	Number              *string           `json:"number" doc:"Invoice number (BT-1)." example:"SUP-4711"`
+	UUID                *string           `json:"uuid" doc:"The sender's universally unique identifier of the document."`
+	ReasonCode          *string           `json:"reason_code" doc:"Reason of a credit note (BTAE-03)." example:"DL8.61.1.A"`
+	TransactionFlags    *string           `json:"transaction_flags" doc:"Transaction type flags (BTAE-02)." example:"00000000"`
+	Currency            *string           `json:"currency" doc:"Currency of the amounts (BT-5)." example:"AED"`
+	TaxCurrency         *string           `json:"tax_currency" doc:"Accounting currency of the tax (BT-6)."`
+	TaxExchangeRate     *Amount           `json:"tax_exchange_rate" doc:"Exchange rate from the currency to the tax currency."`
+	AccountingReference *string           `json:"accounting_reference" doc:"Where the buyer books the invoice (BT-19)."`
+	IssueDate           *string           `json:"issue_date" format:"date" doc:"Issue date (BT-2), without a time zone."`
+	IssueTime           *string           `json:"issue_time" doc:"Issue time (IBT-168), verbatim." example:"09:30:00"`
+	DueDate             *string           `json:"due_date" format:"date" doc:"Payment due date (BT-9), without a time zone."`
+	TaxPointDate        *string           `json:"tax_point_date" format:"date" doc:"Value added tax point date (BT-7), without a time zone."`
+	Period              *ParsedPeriod     `json:"period" doc:"Invoicing period (BG-14)."`
+	Notes               []string          `json:"notes" nullable:"false" doc:"Notes (BT-22)."`
+	Seller              ParsedParty       `json:"seller" doc:"Seller (BG-4)."`
+	Buyer               ParsedParty       `json:"buyer" doc:"Buyer (BG-7)."`
+	Payee               *ParsedParty      `json:"payee" doc:"Payee, if not the seller (BG-10)."`
+	Lines               []ParsedLine      `json:"lines" nullable:"false" doc:"The first lines (BG-25), at most 1000."`
+	LineCount           int               `json:"line_count" minimum:"0" doc:"Lines of the document; greater than the length of lines if those are cut."`
+	Allowances          []ParsedAllowance `json:"allowances" nullable:"false" doc:"Allowances and charges on the whole document (BG-20, BG-21)."`
+	TaxBreakdown        []ParsedTax       `json:"tax_breakdown" nullable:"false" doc:"Tax by category and rate (BG-23)."`
+	Totals              ParsedTotals      `json:"totals" doc:"Totals (BG-22), as the document states them."`
+	References          ParsedReferences  `json:"references" doc:"References to other documents."`
+	Payment             ParsedPayment     `json:"payment" doc:"Payment instructions (BG-16)."`
+	Attachments         []ParsedFile      `json:"attachments" nullable:"false" doc:"Supporting documents (BG-24): embedded files, and addresses of external ones. This service does not fetch external ones."`
+	Other               []ParsedOther     `json:"other" nullable:"false" doc:"What else the document says: values that have no field here, in the order of the document, and the same again where it repeats what may be there once. The first 500."`
+	OtherCount          int               `json:"other_count" minimum:"0" doc:"How many such values the document has; greater than the length of other if that is cut."`
+	Warnings            Faults            `json:"warnings" nullable:"false" doc:"Figures that disagree and values that cannot be used, by the path of the value in parsed; {} if there are none."`
 }
 
 // ParsedPeriod is a period of delivery.
@@ -87,32 +88,34 @@ type ParsedParty struct {
 
 // ParsedLine is a line of a received document.
 type ParsedLine struct {
-	ID                 *string           `json:"id" doc:"Line identifier (BT-126)."`
-	Note               *string           `json:"note" doc:"Line note (BT-127)."`
-	Name               *string           `json:"name" doc:"Item name (BT-153)."`
-	Description        *string           `json:"description" doc:"Item description (BT-154)."`
-	ItemCode           *string           `json:"item_code" doc:"Seller's item identifier (BT-155)."`
-	BuyerItemCode      *string           `json:"buyer_item_code" doc:"Buyer's item identifier (BT-156)."`
-	StandardItemCode   *string           `json:"standard_item_code" doc:"Standard item identifier (BT-157)."`
-	StandardItemScheme *string           `json:"standard_item_scheme" doc:"Scheme of standard_item_code (BT-157-1)."`
-	CommodityCode      *string           `json:"commodity_code" doc:"First classification of the item (BT-158), such as a customs tariff number."`
-	CommodityScheme    *string           `json:"commodity_scheme" doc:"Scheme of commodity_code (BT-158-1)."`
-	Quantity           *Amount           `json:"quantity" doc:"Quantity (BT-129)." example:"10"`
-	UnitCode           *string           `json:"unit_code" doc:"Unit of the quantity (BT-130)."`
-	NetUnitPrice       *Amount           `json:"net_unit_price" doc:"Net price (BT-146)."`
-	BaseQuantity       *Amount           `json:"base_quantity" doc:"Quantity to which the price applies (BT-149); null if the document states none, which means 1."`
-	GrossUnitPrice     *Amount           `json:"gross_unit_price" doc:"Gross price (BT-148)."`
-	DiscountAmount     *Amount           `json:"discount_amount" doc:"Discount on the gross price (BT-147); null if the document states none, which means 0."`
-	Net                *Amount           `json:"net" doc:"Line amount without tax (BT-131)."`
-	VATCategory        *string           `json:"vat_category" doc:"Tax category (BT-151)."`
-	VATRate            *Amount           `json:"vat_rate" doc:"Tax rate in percent (BT-152); null if the document states none."`
-	TaxExemptionCode   *string           `json:"tax_exemption_code" doc:"Coded reason why no tax is charged, if the line states it as in the UAE; with reverse charge the code of the goods or services (BTAE-09)."`
-	TaxExemptionReason *string           `json:"tax_exemption_reason" doc:"Why no tax is charged, if the line states it."`
-	TaxInTaxCurrency   *Amount           `json:"tax_in_tax_currency" doc:"Tax of the line in dirhams (BTAE-08)."`
-	TotalInTaxCurrency *Amount           `json:"total_in_tax_currency" doc:"Amount of the line with tax in dirhams (BTAE-10)."`
-	Allowances         []ParsedAllowance `json:"allowances" nullable:"false" doc:"Allowances and charges on the line (BG-27, BG-28)."`
-	Period             *ParsedPeriod     `json:"period" doc:"Period of the line (BG-26)."`
-	OrderLineReference *string           `json:"order_line_reference" doc:"Referenced line of the order (BT-132)."`
+	ID                  *string           `json:"id" doc:"Line identifier (BT-126)."`
+	Note                *string           `json:"note" doc:"Line note (BT-127)."`
+	Name                *string           `json:"name" doc:"Item name (BT-153)."`
+	Description         *string           `json:"description" doc:"Item description (BT-154)."`
+	OriginCountry       *string           `json:"origin_country" doc:"Country of origin of the item (BT-159)."`
+	AccountingReference *string           `json:"accounting_reference" doc:"Where the buyer books the line (BT-133)."`
+	ItemCode            *string           `json:"item_code" doc:"Seller's item identifier (BT-155)."`
+	BuyerItemCode       *string           `json:"buyer_item_code" doc:"Buyer's item identifier (BT-156)."`
+	StandardItemCode    *string           `json:"standard_item_code" doc:"Standard item identifier (BT-157)."`
+	StandardItemScheme  *string           `json:"standard_item_scheme" doc:"Scheme of standard_item_code (BT-157-1)."`
+	CommodityCode       *string           `json:"commodity_code" doc:"First classification of the item (BT-158), such as a customs tariff number."`
+	CommodityScheme     *string           `json:"commodity_scheme" doc:"Scheme of commodity_code (BT-158-1)."`
+	Quantity            *Amount           `json:"quantity" doc:"Quantity (BT-129)." example:"10"`
+	UnitCode            *string           `json:"unit_code" doc:"Unit of the quantity (BT-130)."`
+	NetUnitPrice        *Amount           `json:"net_unit_price" doc:"Net price (BT-146)."`
+	BaseQuantity        *Amount           `json:"base_quantity" doc:"Quantity to which the price applies (BT-149); null if the document states none, which means 1."`
+	GrossUnitPrice      *Amount           `json:"gross_unit_price" doc:"Gross price (BT-148)."`
+	DiscountAmount      *Amount           `json:"discount_amount" doc:"Discount on the gross price (BT-147); null if the document states none, which means 0."`
+	Net                 *Amount           `json:"net" doc:"Line amount without tax (BT-131)."`
+	VATCategory         *string           `json:"vat_category" doc:"Tax category (BT-151)."`
+	VATRate             *Amount           `json:"vat_rate" doc:"Tax rate in percent (BT-152); null if the document states none."`
+	TaxExemptionCode    *string           `json:"tax_exemption_code" doc:"Coded reason why no tax is charged, if the line states it as in the UAE; with reverse charge the code of the goods or services (BTAE-09)."`
+	TaxExemptionReason  *string           `json:"tax_exemption_reason" doc:"Why no tax is charged, if the line states it."`
+	TaxInTaxCurrency    *Amount           `json:"tax_in_tax_currency" doc:"Tax of the line in dirhams (BTAE-08)."`
+	TotalInTaxCurrency  *Amount           `json:"total_in_tax_currency" doc:"Amount of the line with tax in dirhams (BTAE-10)."`
+	Allowances          []ParsedAllowance `json:"allowances" nullable:"false" doc:"Allowances and charges on the line (BG-27, BG-28)."`
+	Period              *ParsedPeriod     `json:"period" doc:"Period of the line (BG-26)."`
+	OrderLineReference  *string           `json:"order_line_reference" doc:"Referenced line of the order (BT-132)."`
 }
 
 // ParsedAllowance is an allowance, which lowers an amount, or a charge, which raises it.

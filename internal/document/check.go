@@ -41,6 +41,7 @@ const (
 	ruleNotComputable  = "not_computable"
 	ruleNotCombinable  = "tax_categories_not_combinable"
 	rulePassportIssuer = "passport_country"
+	rulePaymentTerms   = "payment_terms_format"
 )
 
 // checker collects the findings of one document.
@@ -195,16 +196,27 @@ func (c *checker) parties() {
 		"the seller's electronic address needs its scheme")
 	c.need(text(s.EndpointID), "seller.endpoint_id", ruleIDs{"ibr-081", "PEPPOL-EN16931-R020"},
 		"the seller's electronic address is missing")
-	c.country(s.Country, "seller.country")
-	c.country(d.BuyerCountry, c.draftPath("buyer_country"))
+	c.country(s.Country, "seller.country", ruleIDs{"ibr-cl-14", "BR-CL-14"})
+	c.country(d.BuyerCountry, c.draftPath("buyer_country"), ruleIDs{"ibr-cl-14", "BR-CL-14"})
+	if scheme := text(d.BuyerIdentifierScheme); text(d.BuyerIdentifier) != "" && scheme != "" {
+		c.interchange(scheme, c.draftPath("buyer_identifier_scheme"), ruleIDs{"ibr-cl-10", "BR-CL-10"})
+		c.identifier(scheme, text(d.BuyerIdentifier), c.draftPath("buyer_identifier"))
+	}
 	c.endpoint(s.EndpointScheme, s.EndpointID, "seller.endpoint_scheme", "seller.endpoint_id")
 	c.endpoint(d.BuyerEndpointScheme, d.RecipientNetworkID, c.draftPath("buyer_endpoint_scheme"),
 		c.draftPath("recipient_network_id"))
 }
 
-func (c *checker) country(code *string, path string) {
+func (c *checker) country(code *string, path string, ids ruleIDs) {
 	if text(code) != "" && !codelist.Countries().Accepts(text(code), c.profile.ruleSets()...) {
-		c.add(path, ruleCountry, ruleIDs{"ibr-cl-14", "BR-CL-14"}, "is not the code of a country")
+		c.add(path, ruleCountry, ids, "is not the code of a country")
+	}
+}
+
+// interchange checks a scheme of identifiers that has to be one of ISO 6523.
+func (c *checker) interchange(scheme, path string, ids ruleIDs) {
+	if !interchangeScheme(scheme) {
+		c.add(path, ruleLegalScheme, ids, "is not a scheme of ISO 6523, four digits such as 0088")
 	}
 }
 
@@ -234,12 +246,12 @@ func (c *checker) references() {
 		c.add(c.draftPath("currency"), ruleCurrency, ruleIDs{"ibr-cl-04", "PEPPOL-EN16931-CL007"},
 			"is not a currency of this document format")
 	}
-	if c.Credit != nil {
+	if c.Credit != nil && !c.withinGermany() {
 		return
 	}
 	means := text(d.PaymentMeansCode)
 	if means != "" && !codelist.PaymentMeans().Accepts(means, c.profile.ruleSets()...) {
-		c.add("payment_means_code", rulePaymentMeans, ruleIDs{"ibr-cl-16", "BR-CL-16"},
+		c.add(c.draftPath("payment_means_code"), rulePaymentMeans, ruleIDs{"ibr-cl-16", "BR-CL-16"},
 			"is not a means of payment in this document format")
 	}
 	if means == "30" || means == "58" && c.profile == BIS3 {
@@ -248,7 +260,7 @@ func (c *checker) references() {
 	}
 	issued, errIssued := time.Parse(time.DateOnly, text(d.IssueDate))
 	due, errDue := time.Parse(time.DateOnly, text(d.DueDate))
-	if errIssued == nil && errDue == nil && due.Before(issued) { // other rules report absent dates
+	if c.Credit == nil && errIssued == nil && errDue == nil && due.Before(issued) { // other rules report absent dates
 		c.add("due_date", ruleDueDate, ruleIDs{}, "payment cannot be due before the invoice is issued")
 	}
 }
@@ -271,6 +283,26 @@ func (c *checker) checkLines() {
 				"is not a tax category of this document format")
 		}
 		c.price(l)
+		c.article(l)
+	}
+}
+
+// article checks the standard identifier of an item and its origin.
+func (c *checker) article(l *line) {
+	c.country(l.item.OriginCountry, l.path+".origin_country", ruleIDs{"ibr-cl-15", "BR-CL-15"})
+	code, scheme := text(l.item.StandardItemCode), text(l.item.StandardItemScheme)
+	if code == "" {
+		return
+	}
+	c.need(scheme, l.path+".standard_item_scheme", ruleIDs{"ibr-064", "BR-64"},
+		"the standard item code needs its scheme, 0160 for a GTIN")
+	if scheme != "" {
+		c.interchange(scheme, l.path+".standard_item_scheme", ruleIDs{"ibr-cl-21", "BR-CL-21"})
+		c.identifier(scheme, code, l.path+".standard_item_code")
+	}
+	if text(l.item.CommodityScheme) == articleScheme && text(l.item.CommodityCode) != "" {
+		c.add(l.path+".commodity_scheme", ruleCommodity, ruleIDs{},
+			"is the scheme of a GTIN, and standard_item_code has one already")
 	}
 }
 

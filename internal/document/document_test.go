@@ -180,7 +180,25 @@ func TestFindings(t *testing.T) {
 			"ibr-135-ae"},
 		{"a buyer's trade licence without its issuer", func(d *document.Document) {
 			d.Draft.BuyerLegalID, d.Draft.BuyerLegalIDScheme = new("CN-1"), new("TL")
-		}, "buyer_legal_id", "not_supported", "ibr-101-ae"},
+		}, "buyer_legal_id_issuer", "required", "ibr-101-ae"},
+		{"a buyer's passport of no country", func(d *document.Document) {
+			d.Draft.BuyerLegalID, d.Draft.BuyerLegalIDScheme, d.Draft.BuyerLegalIDIssuer = new("P-1"), new("PAS"), new("Dubai")
+		}, "buyer_legal_id_issuer", "passport_country", "ibr-010-ae"},
+		{"a buyer's GLN with a wrong check digit", func(d *document.Document) {
+			d.Draft.BuyerIdentifier, d.Draft.BuyerIdentifierScheme = new("4012345000008"), new("0088")
+		}, "buyer_identifier", "identifier_format", "ibr-068"},
+		{"an identifier of no scheme", func(d *document.Document) {
+			d.Draft.BuyerIdentifier, d.Draft.BuyerIdentifierScheme = new("1"), new("GLN")
+		}, "buyer_identifier_scheme", "legal_id_scheme_unknown", "ibr-cl-10"},
+		{"a standard item without its scheme", func(d *document.Document) { d.Draft.Items[0].StandardItemCode = new("1") },
+			"items[0].standard_item_scheme", "required", "ibr-064"},
+		{"an unknown origin", func(d *document.Document) { d.Draft.Items[0].OriginCountry = new("ZZ") },
+			"items[0].origin_country", "country_unknown", "ibr-cl-15"},
+		{"two GTINs", func(d *document.Document) {
+			item := &d.Draft.Items[0]
+			item.StandardItemCode, item.StandardItemScheme = new("04012345123456"), new("0160")
+			item.CommodityCode, item.CommodityScheme = new("04012345123456"), new("0160")
+		}, "items[0].commodity_scheme", "commodity_scheme_unknown", ""},
 		{"a buyer's registration of no kind", func(d *document.Document) { d.Draft.BuyerLegalID = new("CN-1") },
 			"buyer_legal_id_scheme", "legal_registration_type_unknown", "ibr-180-ae"},
 		{"a passport without its country", func(d *document.Document) { d.Seller.LegalRegistrationType = new("PAS") },
@@ -330,13 +348,24 @@ func TestUnionFindings(t *testing.T) {
 		}, "items[0].commodity_scheme", "commodity_scheme_unknown", "BR-CL-13"},
 		{"a discount without the gross price", func(d *document.Document) { d.Draft.Items[0].DiscountAmount = number("1") },
 			"items[0].gross_unit_price", "required", "PEPPOL-EN16931-R046"},
-		{"a Greek seller", country("GR", "EL123456789"), "seller.country", "not_supported", "GR-R-001-1"},
-		{"an Italian seller", country("IT", "IT12345678901"), "seller.country", "not_supported", "IT-R-004"},
-		{"a Dutch seller", country("NL", "NL123456789B01"), "seller.country", "not_supported", "NL-R-002"},
-		{"an Icelandic seller", country("IS", "IS12345"), "seller.country", "not_supported", "IS-R-003"},
-		{"within Germany", country("DE", "DE123456789"), "seller.country", "not_supported", "DE-R-004"},
+		{"a Greek seller", country("GR", "EL123456789"), "seller.country", "not_supported", "GR-R-004-1"},
+		{"an Italian seller", country("IT", "IT12345678901"), "seller.postal_code", "incomplete_profile", "IT-R-004"},
+		{"a Dutch seller", country("NL", "NL123456789B01"), "seller.postal_code", "incomplete_profile", "NL-R-002"},
+		{"a Dutch registration", country("NL", "NL123456789B01"), "seller.legal_registration_type",
+			"legal_id_scheme_unknown", "NL-R-003"},
+		{"an Icelandic seller", country("IS", "IS12345"), "seller.postal_code", "incomplete_profile", "IS-R-003"},
+		{"a seller within Germany", country("DE", "DE123456789"), "seller.contact_phone", "incomplete_profile", "DE-R-006"},
+		{"a buyer within Germany", country("DE", "DE123456789"), "buyer_postal_code", "required", "DE-R-009"},
+		{"a cash discount within Germany", func(d *document.Document) {
+			country("DE", "DE123456789")(d)
+			d.Draft.PaymentTerms = new("#SKONTO#TAGE=14#PROZENT=2#")
+		}, "payment_terms", "payment_terms_format", "DE-R-018"},
 		{"a Danish seller without the scheme", country("DK", "DK16356706"), "seller.legal_registration_type",
 			"legal_registration_type_unknown", "DK-R-014"},
+		{"an identifier without a scheme to Denmark", func(d *document.Document) {
+			country("DK", "DK16356706")(d)
+			d.Draft.BuyerIdentifier = new("C-1")
+		}, "buyer_identifier_scheme", "required", "DK-R-013"},
 		{"a Swedish rate", country("SE", "SE556036079301"), "items[0].vat_rate", "tax_rate", "SE-R-006"},
 		{"a Swedish registration", country("SE", "SE556036079301"), "seller.legal_registration_number", "identifier_format",
 			"SE-R-013"},

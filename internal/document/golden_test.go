@@ -152,6 +152,12 @@ func emiratiGolden(t *testing.T) map[string]document.Document {
 			}))
 			d.TotalAmount = number("840.00")
 		}),
+		"trade-licence": emirati(func(d *api.Draft) {
+			d.BuyerLegalID, d.BuyerLegalIDScheme, d.BuyerLegalIDIssuer = new("CN-7654321"), new("TL"),
+				new("Department of Economy and Tourism")
+			d.RecipientNetworkID, d.BuyerTaxID, d.BuyerIdentifier = new("9900000098"), nil, new("C-1042")
+			texts(d)
+		}),
 		"credit-note-full": credited(t, emirati(mixed), "DL8.61.1.D"),
 		"credit-note-quantity": credited(t, emirati(nil),
 			"DL8.61.1.C", api.CreditItemRequest{Position: new(0), Quantity: number("2")}),
@@ -225,6 +231,37 @@ func unionMixed(d *api.Draft) {
 	d.TotalAmount = number("4593.33")
 }
 
+// texts adds to an invoice the texts that every document may have.
+func texts(d *api.Draft) {
+	d.BuyerTradingName, d.BuyerStreetAdditional, d.BuyerAddressLine, d.BuyerPostalCode = new("Rhein"), new("Hinterhaus"),
+		new("3. Stock"), new("53113")
+	d.SalesOrderReference, d.ProjectReference, d.DespatchReference, d.ReceiptReference, d.TenderReference = new("SO-118"),
+		new("PROJECT-9"), new("DN-5530"), new("GR-2201"), new("TENDER-12")
+	d.AccountingReference, d.TaxPointDate, d.PaymentTerms, d.PaymentReference = new("4217-100"), new("2026-02-28"),
+		new("30 days net"), new("RF18539007547034")
+	item := &d.Items[0]
+	item.Note, item.BuyerItemCode, item.OriginCountry, item.AccountingReference = new("Replaces\nthe order of May."),
+		new("B-77"), new("AT"), new("4217-300")
+	item.StandardItemCode, item.StandardItemScheme = new("04012345123456"), new("0160")
+}
+
+// germany is an invoice within Germany, with a cash discount.
+func germany() document.Document {
+	d := union(func(d *api.Draft) {
+		texts(d)
+		d.PaymentTerms = new("#SKONTO#TAGE=14#PROZENT=2.00#")
+		d.BuyerIdentifier, d.BuyerIdentifierScheme = new("4012345000009"), new("0088")
+	})
+	s := d.Seller
+	s.Country, s.PostalCode, s.TaxRegistrationNumber, s.LegalForm = new("DE"), new("10115"), new("DE123456789"),
+		new("Gesellschaft mit beschränkter Haftung, Stammkapital 25.000 EUR")
+	s.TradingName, s.StreetAdditional, s.AddressLine = new("Donau"), new("Hof 2"), new("Tor 3")
+	s.ContactName, s.ContactPhone, s.ContactEmail = new("Buchhaltung"), new("+49 30 1234567"), new("ar@example.com")
+	s.PayeeAccount, s.PayeeAccountName, s.PayeeBankID = new("DE02120300000000202051"), new("Donau Werke GmbH"),
+		new("BYLADEM1001")
+	return d
+}
+
 // unionGolden are the golden documents of BIS Billing 3.0.
 func unionGolden(t *testing.T) map[string]document.Document {
 	return map[string]document.Document{
@@ -247,8 +284,10 @@ func unionGolden(t *testing.T) map[string]document.Document {
 		"half-cent": union(func(d *api.Draft) {
 			d.Items[0].Quantity, d.Items[0].NetUnitPrice, d.TotalAmount = number("1"), number("0.145"), number("0.18")
 		}),
-		"credit-note-full":   credited(t, union(unionMixed), "C"),
-		"credit-note-amount": credited(t, union(nil), "", api.CreditItemRequest{Position: new(0), NetAmount: number("12.5")}),
+		"within-germany":      germany(),
+		"credit-note-germany": credited(t, germany(), "", api.CreditItemRequest{Position: new(0), Quantity: number("1")}),
+		"credit-note-full":    credited(t, union(unionMixed), "C"),
+		"credit-note-amount":  credited(t, union(nil), "", api.CreditItemRequest{Position: new(0), NetAmount: number("12.5")}),
 	}
 }
 

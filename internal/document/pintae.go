@@ -110,12 +110,15 @@ func (c *checker) emiratiSeller() {
 		c.need(issuer, "seller.legal_registration_authority", both("ibr-172-ae"),
 			"a trade licence needs the name of the authority that issued it")
 	case passport:
-		c.need(issuer, "seller.legal_registration_authority", both("ibr-012-ae"),
-			"a passport needs the country that issued it, two capital letters")
-		if issuer != "" && !isoCountry(issuer) {
-			c.add("seller.legal_registration_authority", rulePassportIssuer, both("ibr-012-ae"),
-				"must be the country that issued the passport, two capital letters")
-		}
+		c.passport(s.LegalRegistrationAuthority, "seller.legal_registration_authority", "ibr-012-ae")
+	}
+}
+
+// passport checks the issuer of a passport.
+func (c *checker) passport(issuer *string, path, rule string) {
+	c.need(text(issuer), path, both(rule), "a passport needs the country that issued it, two capital letters")
+	if country := text(issuer); country != "" && !isoCountry(country) {
+		c.add(path, rulePassportIssuer, both(rule), "must be the country that issued the passport, two capital letters")
 	}
 }
 
@@ -133,9 +136,10 @@ func (c *checker) emiratiBuyer() {
 	c.taxNumber(d.BuyerCountry, d.BuyerTaxID, c.draftPath("buyer_tax_id"))
 
 	local, address := text(d.BuyerEndpointScheme) == emiratiScheme, text(d.RecipientNetworkID)
-	if local && (!digits(address, 10) || address[0] != '1') {
-		c.need(text(d.BuyerTaxID), c.draftPath("buyer_tax_id"), both("ibr-135-ae"),
-			"a buyer whose UAE electronic address is not a ten-digit tax number that begins with 1 needs its tax registration number")
+	if local && (!digits(address, 10) || address[0] != '1') && c.flags()[flagExport] != '1' {
+		c.need(text(d.BuyerTaxID)+text(d.BuyerIdentifier), c.draftPath("buyer_tax_id"), both("ibr-135-ae"),
+			"a buyer whose UAE electronic address is not a ten-digit tax number that begins with 1 needs its tax registration "+
+				"number or another identifier, buyer_identifier")
 	}
 	id, kind := text(d.BuyerLegalID), text(d.BuyerLegalIDScheme)
 	if untaxable(c.lines) {
@@ -146,13 +150,11 @@ func (c *checker) emiratiBuyer() {
 		return
 	}
 	switch {
-	case kind == tradeLicence || kind == passport:
-		rule := both("ibr-101-ae")
-		if kind == passport {
-			rule = both("ibr-010-ae")
-		}
-		c.add(c.draftPath("buyer_legal_id"), ruleNotSupported, rule,
-			"a trade licence or passport of the buyer needs the name of its issuer, which an invoice here has no field for: leave it out or give another registration")
+	case kind == tradeLicence:
+		c.need(text(d.BuyerLegalIDIssuer), c.draftPath("buyer_legal_id_issuer"), both("ibr-101-ae"),
+			"a trade licence needs the name of the authority that issued it")
+	case kind == passport:
+		c.passport(d.BuyerLegalIDIssuer, c.draftPath("buyer_legal_id_issuer"), "ibr-010-ae")
 	case codelist.LegalRegistrationTypes().Has(kind):
 	case local:
 		c.add(c.draftPath("buyer_legal_id_scheme"), ruleLegalType, both("ibr-180-ae"),
@@ -272,11 +274,17 @@ func (c *checker) emiratiReason(l *line) {
 		}
 		c.need(text(c.Draft.BuyerTaxID), c.draftPath("buyer_tax_id"), both("ibr-103-ae"),
 			"reverse charge needs the buyer's tax registration number")
-		if text(l.item.CommodityCode) == "" || text(l.item.CommodityScheme) != articleScheme {
+		if !l.hasGTIN() {
 			c.add(l.path+".commodity_code", ruleRequired, both("ibr-174-ae"),
 				"a line with reverse charge needs its GTIN, with commodity_scheme 0160")
 		}
 	}
+}
+
+// hasGTIN tells whether a line has the GTIN of its item.
+func (l *line) hasGTIN() bool {
+	return text(l.item.StandardItemCode) != "" && text(l.item.StandardItemScheme) == articleScheme ||
+		text(l.item.CommodityCode) != "" && text(l.item.CommodityScheme) == articleScheme
 }
 
 // oneRate requires that all lines of a category have one rate, because the rules allow it one entry in the tax

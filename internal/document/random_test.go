@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"math/big"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"quittance/client/api"
@@ -24,6 +26,14 @@ func newRandom(p document.Profile, seed uint64) random {
 }
 
 func (r random) chance(percent int) bool { return r.IntN(100) < percent }
+
+// text returns an optional text.
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
 
 func pick[T any](r random, from ...T) T { return from[r.IntN(len(from))] }
 
@@ -71,6 +81,11 @@ func (r random) document(t *testing.T, ordinal int) document.Document {
 	if r.profile == document.BIS3 {
 		r.unionSeller(d.Seller, d.Draft)
 	}
+	r.texts(d.Draft)
+	r.texts(d.Seller)
+	for i := range d.Draft.Items {
+		r.texts(&d.Draft.Items[i])
+	}
 	computed := document.Totals(r.profile, d)
 	if computed.Total == nil {
 		t.Fatalf("document %d has no totals: %+v", ordinal, d.Draft)
@@ -83,6 +98,34 @@ func (r random) document(t *testing.T, ordinal int) document.Document {
 		r.credit(t, &d)
 	}
 	return d
+}
+
+// coded are the texts that are not free: what they may be depends on other fields.
+const coded = " external_id transaction_flags unit_code vat_category buyer_subdivision buyer_endpoint_scheme " +
+	"recipient_network_id buyer_tax_id buyer_legal_id buyer_legal_id_scheme buyer_legal_id_issuer buyer_identifier_scheme " +
+	"commodity_code commodity_scheme tax_exemption_code tax_exemption_reason standard_item_code standard_item_scheme " +
+	"street city subdivision endpoint_scheme endpoint_id tax_registration_number legal_registration_number " +
+	"legal_registration_type legal_registration_authority logo payee_account "
+
+// texts sets some of the texts of a struct that are absent and may be anything, so that a new field is written too.
+func (r random) texts(of any) {
+	fields := reflect.ValueOf(of).Elem()
+	for n := range fields.NumField() {
+		value, isText := fields.Field(n).Interface().(*string)
+		tag := fields.Type().Field(n).Tag
+		if !isText || value != nil || !r.chance(30) || strings.Contains(coded, " "+tag.Get("json")+" ") ||
+			tag.Get("pattern")+tag.Get("codelist")+tag.Get("codes") != "" {
+			continue
+		}
+		text := r.plain()
+		switch {
+		case tag.Get("format") == "date":
+			text = new("2026-02-28")
+		case tag.Get("text") == "multi":
+			text = r.word()
+		}
+		fields.Field(n).Set(reflect.ValueOf(text))
+	}
 }
 
 // restate changes the total by some minor units of the currency, at most one for each line. An invoice of PINT-AE is
@@ -135,7 +178,7 @@ func (r random) buyer(d *api.Draft) {
 	if r.profile == document.BIS3 {
 		d.BuyerTaxID = maybe(r, 50, new("AE123456789012303"))
 	}
-	switch r.IntN(4) {
+	switch r.IntN(5) {
 	case 0:
 		d.RecipientNetworkID, d.BuyerTaxID = new(pick(r, "123456789012303", "9900000098", "2345678901")),
 			new("123456789012303")
@@ -149,6 +192,17 @@ func (r random) buyer(d *api.Draft) {
 		d.BuyerLegalID, d.BuyerLegalIDScheme = maybe(r, 50, new("123456785")), maybe(r, 50, new("0060"))
 	case 2:
 		d.BuyerLegalID, d.BuyerLegalIDScheme = new("784-1990-1234567-1"), new(pick(r, "EID", "CD"))
+	case 3:
+		d.BuyerLegalID, d.BuyerLegalIDScheme, d.BuyerLegalIDIssuer = new("CN-1234567"), new("TL"), new("DET & Co")
+		if r.chance(50) {
+			d.BuyerLegalIDScheme, d.BuyerLegalIDIssuer = new("PAS"), new(pick(r, "GB", "IN"))
+		}
+		if r.chance(50) {
+			d.RecipientNetworkID, d.BuyerTaxID, d.BuyerIdentifier = new("9900000098"), nil, r.plain()
+		}
+	}
+	if r.chance(20) {
+		d.BuyerIdentifier, d.BuyerIdentifierScheme = new("4012345000009"), new("0088")
 	}
 }
 
@@ -221,6 +275,10 @@ func (r random) item(category string) api.Item {
 	if r.profile == document.BIS3 && (category == "E" || category == "AE") {
 		item.TaxExemptionCode, item.TaxExemptionReason = nil, new("No tax is charged")
 	}
+	if text(item.CommodityScheme) != "0160" && r.chance(30) {
+		item.StandardItemCode, item.StandardItemScheme = new("04012345123456"), new("0160")
+	}
+	item.OriginCountry = maybe(r, 30, new(pick(r, "DE", "AE", "JP")))
 	if item.CommodityCode == nil && r.chance(30) {
 		item.CommodityCode, item.CommodityScheme = new("84713000"), new("HS")
 		if r.profile == document.PINTAE && r.chance(40) {
@@ -256,7 +314,7 @@ func (r random) seller() *api.Profile {
 // unionSeller makes some sellers of BIS Billing 3.0 European ones, with the rules of their countries.
 func (r random) unionSeller(s *api.Profile, d *api.Draft) {
 	s.LegalRegistration = new("CN-1234567")
-	switch r.IntN(5) {
+	switch r.IntN(9) {
 	case 0:
 		s.Country, s.Subdivision, s.TaxRegistrationNumber, s.LegalRegistrationType = new("FR"), nil, new("FR12345678901"),
 			new("0009")
@@ -271,6 +329,7 @@ func (r random) unionSeller(s *api.Profile, d *api.Draft) {
 			}
 		}
 	case 2:
+		d.BuyerIdentifier, d.BuyerIdentifierScheme = new("4012345000009"), new("0088")
 		s.Country, s.Street, s.City, s.Subdivision, s.TaxRegistrationNumber = new("DK"), nil, nil, nil, new("DK16356706")
 		s.LegalRegistration, s.LegalRegistrationType = new("DK16356706"), new("0184")
 		s.EndpointScheme, s.EndpointID = new("0184"), new("DK16356706")
@@ -282,6 +341,42 @@ func (r random) unionSeller(s *api.Profile, d *api.Draft) {
 		s.Country, s.TaxRegistrationNumber, s.EndpointScheme, s.EndpointID = new("NO"), new("NO974760673MVA"), new("0192"),
 			new("974760673")
 		s.LegalRegistration, s.LegalRegistrationType = new("974760673"), new("0192")
+	case 4, 5, 6, 7:
+		r.neighbour(s, d)
+	}
+}
+
+// neighbour makes the seller, and sometimes the buyer, one of a country that asks for postal codes.
+func (r random) neighbour(s *api.Profile, d *api.Draft) {
+	country := pick(r, "DE", "NL", "IS", "IT")
+	s.Country, s.Subdivision, s.PostalCode, s.LegalRegistrationType = &country, nil, new("1000"), nil
+	s.EndpointScheme, s.EndpointID, d.BuyerPostalCode = new("0088"), new("4012345000009"), new("2000")
+	if r.chance(50) {
+		d.BuyerCountry = &country
+		d.BuyerLegalID, d.BuyerLegalIDScheme, d.BuyerLegalIDIssuer = nil, nil, nil
+	}
+	switch country {
+	case "DE":
+		s.TaxRegistrationNumber, s.ContactName, s.ContactPhone, s.ContactEmail, d.BuyerReference = new("DE123456789"),
+			r.plain(), new("+49 30 123"), new("ar@example.com"), new("04011000-1234512345-06")
+		d.PaymentMeansCode, s.PayeeAccount = new(pick(r, "10", "30", "58")), new("DE02120300000000202051")
+		d.PaymentTerms = maybe(r, 50, new("#SKONTO#TAGE=14#PROZENT=2.00#"))
+		if slices.ContainsFunc(d.Items, func(item api.Item) bool { return *item.VATCategory == "O" }) {
+			d.BuyerCountry = new("AT")
+		}
+	case "NL":
+		s.TaxRegistrationNumber, s.LegalRegistration, s.LegalRegistrationType = new("NL123456789B01"), new("12345678"),
+			new("0106")
+		d.OrderReference, d.PaymentMeansCode = new("PO-1"), new(pick(r, "30", "48", "57", "58"))
+	case "IS":
+		s.TaxRegistrationNumber, s.LegalRegistration, s.LegalRegistrationType = new("IS12345"), new("4711000190"),
+			new("0196")
+		s.PayeeAccount, d.PaymentMeansCode = new("013326000001"), new(pick(r, "30", "42"))
+		if *d.BuyerCountry == "IS" {
+			d.BuyerLegalID, d.BuyerLegalIDScheme = new("4711000190"), new("0196")
+		}
+	case "IT":
+		s.TaxRegistrationNumber = new("IT12345678901")
 	}
 }
 

@@ -31,11 +31,14 @@ func (m *model) statement() *api.ParsedDocument {
 		out.Notes = []string{note}
 	}
 	if c := m.Credit; c != nil {
+		out.TaxPointDate = nil
 		out.Type, out.Number, out.IssueDate, out.IssueTime, out.DueDate = api.ReceivedCreditNote, &c.CreditNoteNumber,
 			&c.IssueDate, nil, nil
 		out.Notes = []string{c.Reason}
 	} else {
 		sameNames(d, &out.Payment, "payment_", "")
+	}
+	if m.statesPayment() {
 		out.Payment.Means = m.paymentMeans()
 	}
 	if m.profile != "" {
@@ -106,6 +109,9 @@ func (m *model) references() api.ParsedReferences {
 	if text(out.Buyer) == "" {
 		out.Buyer = m.seller().BuyerReference
 	}
+	if m.profile != "" && text(out.Order) == "" && text(out.SalesOrder) != "" {
+		out.Order = new("NA") // the schema needs one, and the formats name this for none
+	}
 	if m.Credit != nil && (m.profile != PINTAE || text(m.Credit.ReasonCode) != volumeDiscount) {
 		out.PrecedingInvoices = []api.ParsedPreceding{{Number: d.InvoiceNumber, IssueDate: d.IssueDate}}
 	}
@@ -117,15 +123,11 @@ func (m *model) sellerParty() api.ParsedParty {
 	out := api.ParsedParty{Name: s.LegalName, TaxID: s.TaxRegistrationNumber, LegalID: s.LegalRegistration,
 		LegalIDScheme: s.LegalRegistrationType, NetworkID: s.EndpointID}
 	sameNames(s, &out, "", "")
-	switch kind := text(s.LegalRegistrationType); {
-	case m.profile == BIS3 && !interchangeScheme(kind):
+	out.LegalIDIssuer = s.LegalRegistrationAuthority
+	if m.profile == BIS3 && !interchangeScheme(text(out.LegalIDScheme)) {
 		out.LegalIDScheme = nil
-	case m.profile != BIS3 && (kind == tradeLicence || kind == passport):
-		out.LegalIDIssuer = s.LegalRegistrationAuthority
 	}
-	if m.untaxed() {
-		out.TaxID = nil
-	}
+	m.forProfile(&out)
 	return out
 }
 
@@ -136,10 +138,19 @@ func (m *model) buyerParty() api.ParsedParty {
 	if m.profile == BIS3 && codelist.LegalRegistrationTypes().Has(text(d.BuyerLegalIDScheme)) {
 		out.LegalIDScheme = nil
 	}
-	if m.untaxed() {
-		out.TaxID = nil
-	}
+	m.forProfile(&out)
 	return out
+}
+
+// forProfile removes from a party what its document cannot say: only the UAE name the issuer of a registration, beside
+// its kind.
+func (m *model) forProfile(p *api.ParsedParty) {
+	if m.profile == BIS3 || m.profile == PINTAE && !codelist.LegalRegistrationTypes().Has(text(p.LegalIDScheme)) {
+		p.LegalIDIssuer = nil
+	}
+	if m.untaxed() {
+		p.TaxID = nil
+	}
 }
 
 // untaxed tells whether the document must not show tax numbers, because it is not subject to tax (BR-O-02).
@@ -147,7 +158,17 @@ func (m *model) untaxed() bool {
 	return m.profile == BIS3 && slices.ContainsFunc(m.lines, func(l line) bool { return l.category == outOfScope })
 }
 
-// paymentMeans is how an invoice is paid. A credit note does not say it.
+// statesPayment tells whether the document says how it is paid. A credit note does only within Germany (DE-R-001).
+func (m *model) statesPayment() bool {
+	return m.Credit == nil || m.profile == BIS3 && m.withinGermany()
+}
+
+// withinGermany tells whether seller and buyer are in Germany.
+func (d Document) withinGermany() bool {
+	return text(d.seller().Country) == "DE" && text(d.Draft.BuyerCountry) == "DE"
+}
+
+// paymentMeans is how the document is paid.
 func (m *model) paymentMeans() []api.ParsedPaymentMeans {
 	means := api.ParsedPaymentMeans{Code: m.Draft.PaymentMeansCode}
 	sameNames(m.Draft, &means, "payment_", "")
@@ -174,7 +195,7 @@ func (m *model) parsedLine(i int) api.ParsedLine {
 	out.BaseQuantity, out.GrossUnitPrice, out.DiscountAmount = given(l.base), given(l.gross), given(l.discount)
 	out.Net, out.VATCategory, out.VATRate = l.net, optional(l.category), given(l.percent)
 	out.TaxExemptionCode, out.TaxExemptionReason = nil, nil
-	if text(item.CommodityScheme) == articleScheme {
+	if text(item.CommodityScheme) == articleScheme && text(item.StandardItemCode) == "" {
 		out.StandardItemCode, out.StandardItemScheme = item.CommodityCode, item.CommodityScheme
 		out.CommodityCode, out.CommodityScheme = nil, nil
 	}

@@ -10,12 +10,9 @@ import (
 	"quittance/client/api"
 )
 
-// coded are the fields whose values are codes or have a form, and hold the example of the API document. All others get
-// a text of their own.
-var coded = []string{ //nolint:gochecknoglobals // a constant list
-	"buyer_endpoint_scheme", "buyer_country", "buyer_subdivision", "currency", "issue_date", "issue_time", "due_date",
-	"payment_means_code", "buyer_legal_id_scheme", "transaction_flags", "recipient_network_id", "unit_code",
-	"vat_category", "commodity_scheme"}
+// coded are the fields whose values are codes or have a form although their tags do not say so. Like those of the tags,
+// they hold the example of the API document. All others get a text of their own.
+var coded = []string{"recipient_network_id", "unit_code", "commodity_scheme"} //nolint:gochecknoglobals // a constant list
 
 // Every returns a draft with a value for every field, and its values by field; those of its first line begin with
 // items. and a dot. A second line has the reason why no tax is charged, which the first one does not need. Texts say
@@ -45,7 +42,8 @@ func fill(t testing.TB, fields reflect.Value) map[string]string {
 		switch field.Type {
 		case reflect.TypeFor[*string]():
 			value := "its " + strings.ReplaceAll(name, "_", " ")
-			if slices.Contains(coded, name) {
+			tag := field.Tag
+			if slices.Contains(coded, name) || tag.Get("format")+tag.Get("pattern")+tag.Get("codelist")+tag.Get("codes") != "" {
 				value = example
 			}
 			fields.Field(n).Set(reflect.ValueOf(&value))

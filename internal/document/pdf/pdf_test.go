@@ -132,10 +132,10 @@ func TestGolden(t *testing.T) {
 			NetAmount: new(api.Amount("200.00")), VATCategory: new("S"), VATRate: number("5")}},
 	}
 	for name, d := range map[string]*pdf.Document{
-		"invoice":     {Content: statement(draft(2), seller()), Mark: "Draft"},
-		"arabic":      {Content: statement(arabicDraft(), seller())},
-		"yen":         {Content: statement(yen, seller())},
-		"unknown":     {Content: statement(unknown, &api.Profile{})},
+		"invoice": {Content: statement(draft(2), seller()), Mark: "Draft"},
+		"arabic":  {Content: statement(arabicDraft(), seller())},
+		"yen":     {Content: statement(yen, seller())},
+		"unknown": {Content: statement(unknown, &api.Profile{})},
 		"credit-note": {Content: document.Statement("", document.Document{Draft: draft(1), Seller: seller(),
 			Credit: credit}), Mark: "Void"},
 		"received":    {Content: received("pint-ae-invoice.xml")},

@@ -54,8 +54,8 @@ func everything(kind string) *api.ParsedDocument {
 		*date = new("2026-03-01")
 	}
 	d.IssueTime, d.Currency, d.TaxCurrency, d.Lines[0].VATCategory = new("09:30:00"), new("USD"), new("AED"), new("E")
-	if kind == api.ReceivedCreditNote { // which asks for nothing, and states a project as a supporting document
-		d.DueDate, d.References.Project = nil, nil
+	if kind == api.ReceivedCreditNote { // which asks for nothing
+		d.DueDate = nil
 	} else {
 		d.ReasonCode = nil // of a credit note
 	}

@@ -49,6 +49,7 @@ func (n node) header(d *api.ParsedDocument) {
 	}
 	n.text("cbc:DocumentCurrencyCode", "currency", &d.Currency)
 	n.text("cbc:TaxCurrencyCode", "tax_currency", &d.TaxCurrency)
+	n.text("cbc:AccountingCost", "accounting_reference", &d.AccountingReference)
 	n.text("cbc:BuyerReference", "references.buyer", &d.References.Buyer)
 }
 
@@ -56,7 +57,7 @@ func (n node) header(d *api.ParsedDocument) {
 func (n node) notes(notes *[]string) {
 	if n.out != nil {
 		for _, note := range *notes {
-			n.write("cbc:Note", note)
+			n.write("cbc:Note", strings.TrimSpace(note))
 		}
 		return
 	}
@@ -92,6 +93,7 @@ func (n node) references(d *api.ParsedDocument) {
 	at.text("cac:ContractDocumentReference/cbc:ID", "contract", &r.Contract)
 	n.totalInTaxCurrency(d)
 	if n.credit {
+		at.typed(projectType, "project", &r.Project)
 		at.text("cac:OriginatorDocumentReference/cbc:ID", "tender", &r.Tender)
 	} else {
 		at.text("cac:ProjectReference/cbc:ID", "project", &r.Project)
@@ -108,6 +110,32 @@ func (n node) preceding(p *api.ParsedPreceding) {
 		n.text("cbc:ID", "number", &p.Number)
 		n.date("cbc:IssueDate", "issue_date", &p.IssueDate)
 	})
+}
+
+// projectType is the type of the supporting document that names the project of a credit note, which has no element of
+// its own for it.
+const projectType = "50"
+
+// typed is the number of a supporting document of a type (UNTDID 1001).
+func (n node) typed(kind, field string, v **string) {
+	const group, of = "cac:AdditionalDocumentReference", "cbc:DocumentTypeCode"
+	if n.out != nil {
+		if strings.TrimSpace(value(*v)) != "" {
+			n.group(group, func(n node) {
+				n.write("cbc:ID", value(*v))
+				n.write(of, kind)
+			})
+		}
+		return
+	}
+	for _, e := range n.e.all(group) {
+		if textOf(e.child(of)) == kind {
+			n.e = e
+			n.text("cbc:ID", field, v)
+			n.fixed(of, kind)
+			return
+		}
+	}
 }
 
 // dirhamTotal is the type of the supporting document that states the total with tax in dirhams, as "AED 1050.00"

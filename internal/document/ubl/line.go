@@ -11,6 +11,7 @@ func (n node) line(l *api.ParsedLine) {
 	}
 	n.quantity(quantity, "quantity", &l.Quantity, &l.UnitCode)
 	n.amount("cbc:LineExtensionAmount", "net", &l.Net)
+	n.text("cbc:AccountingCost", "accounting_reference", &l.AccountingReference)
 	n.period(&l.Period)
 	n.group("cac:OrderLineReference", func(n node) {
 		n.text("cbc:LineID", "order_line_reference", &l.OrderLineReference)
@@ -33,6 +34,11 @@ func (n node) item(l *api.ParsedLine) {
 	n.text("cac:SellersItemIdentification/cbc:ID", "item_code", &l.ItemCode)
 	n.text("cac:StandardItemIdentification/cbc:ID", "standard_item_code", &l.StandardItemCode,
 		attribute{"schemeID", &l.StandardItemScheme})
+	if n.out == nil || value(l.CommodityScheme) == serviceScheme {
+		n.text("cac:AdditionalItemIdentification/cbc:ID", "commodity_code", &l.CommodityCode,
+			attribute{"schemeID", &l.CommodityScheme})
+	}
+	n.text("cac:OriginCountry/cbc:IdentificationCode", "origin_country", &l.OriginCountry)
 	nature := n.classification(l)
 	n.only("cac:ClassifiedTaxCategory", "vat_category", func(n node) {
 		n.text("cbc:ID", "vat_category", &l.VATCategory)
@@ -51,24 +57,19 @@ const (
 	reverseCharge = "AE"
 )
 
-// classification describes the classification of an item. In PINT-AE it has the code of the goods or services of a line
-// with reverse charge too (BTAE-09), which is the coded reason why no tax is charged: it tells whether that was
-// described here.
+// classification describes the classification of an item, if another element has not named it already. In PINT-AE it
+// has the code of the goods or services of a line with reverse charge too (BTAE-09), which is the coded reason why no tax
+// is charged: it tells whether that was described here.
 func (n node) classification(l *api.ParsedLine) (nature bool) {
-	const service, group, code = "cac:AdditionalItemIdentification/cbc:ID", "cac:CommodityClassification",
-		"cbc:ItemClassificationCode"
+	const group, code = "cac:CommodityClassification", "cbc:ItemClassificationCode"
 	if n.out == nil {
 		n.with(group, "cbc:NatureCode").text("cbc:NatureCode", "tax_exemption_code", &l.TaxExemptionCode)
-		n.with(group, code).text(code, "commodity_code", &l.CommodityCode, attribute{"listID", &l.CommodityScheme})
 		if l.CommodityCode == nil {
-			n.text(service, "commodity_code", &l.CommodityCode, attribute{"schemeID", &l.CommodityScheme})
+			n.with(group, code).text(code, "commodity_code", &l.CommodityCode, attribute{"listID", &l.CommodityScheme})
 		}
 		return l.TaxExemptionCode != nil
 	}
 	nature = value(l.VATCategory) == reverseCharge
-	if value(l.CommodityScheme) == serviceScheme {
-		n.text(service, "", &l.CommodityCode, attribute{"schemeID", &l.CommodityScheme})
-	}
 	n.group(group, func(n node) {
 		if nature {
 			n.text("cbc:NatureCode", "", &l.TaxExemptionCode)

@@ -25,7 +25,8 @@ func lost(t testing.TB, document []byte, read *ubl.Document) (texts []string) {
 	if err := decoder.Decode(&parsed); err != nil {
 		t.Fatal(err)
 	}
-	kept := map[string]bool{"VAT": true, "vat": true, "true": true, "false": true, "aedtotal-incl-vat": true}
+	kept := map[string]bool{"VAT": true, "vat": true, "true": true, "false": true, "aedtotal-incl-vat": true,
+		"50": true} // the types of supporting documents that are read
 	keep(kept, parsed)
 	leaf, name, depth, outside := "", xml.Name{}, 0, 0
 	for token, err := range ubl.Tokens(document) {
@@ -114,15 +115,15 @@ func TestNothingIsLost(t *testing.T) {
 func TestOthers(t *testing.T) {
 	read := mustRead(t, []byte(invoice(`<x:Secret xmlns:x="urn:x"><x:Y>1</x:Y></x:Secret><cbc:ID schemeID="S">1</cbc:ID>`+
 		`<cbc:ID>2</cbc:ID><cbc:DocumentCurrencyCode listID="ISO4217">EUR</cbc:DocumentCurrencyCode>`+
-		`<cac:InvoiceLine><cbc:ID>1</cbc:ID><cac:Item><cac:OriginCountry><cbc:IdentificationCode listID="ISO3166">DE`+
-		`</cbc:IdentificationCode></cac:OriginCountry></cac:Item></cac:InvoiceLine>`)))
+		`<cac:InvoiceLine><cbc:ID>1</cbc:ID><cac:Item><cac:AdditionalItemProperty><cbc:Name listID="X">Colour`+
+		`</cbc:Name></cac:AdditionalItemProperty></cac:Item></cac:InvoiceLine>`)))
 	got, err := json.Marshal(read.Other)
 	if err != nil {
 		t.Fatal(err)
 	}
 	const want = `[{"path":"Secret","value":null},{"path":"cbc:ID[1]/@schemeID","value":"S"},{"path":"cbc:ID[2]","value":"2"},` +
-		`{"path":"cac:InvoiceLine[1]/cac:Item/cac:OriginCountry/cbc:IdentificationCode","value":"DE"},` +
-		`{"path":"cac:InvoiceLine[1]/cac:Item/cac:OriginCountry/cbc:IdentificationCode/@listID","value":"ISO3166"}]`
+		`{"path":"cac:InvoiceLine[1]/cac:Item/cac:AdditionalItemProperty/cbc:Name","value":"Colour"},` +
+		`{"path":"cac:InvoiceLine[1]/cac:Item/cac:AdditionalItemProperty/cbc:Name/@listID","value":"X"}]`
 	if string(got) != want || read.OtherCount != 5 {
 		t.Errorf("got %s, %d", got, read.OtherCount)
 	}

@@ -37,7 +37,7 @@ func (n node) text(element, field string, v **string, attributes ...attribute) {
 		for i, a := range attributes {
 			pairs[i] = pair{a.name, value(*a.value)}
 		}
-		n.write(element, value(*v), pairs...)
+		n.write(element, strings.TrimSpace(value(*v)), pairs...)
 		return
 	}
 	found := n.find(element, field)
@@ -47,10 +47,15 @@ func (n node) text(element, field string, v **string, attributes ...attribute) {
 	}
 }
 
-// prose is an element with a text of several lines.
+// prose is an element with a text of several lines. One that ends with a line between # signs, which German rules read
+// as a cash discount, has a line break behind it (DE-R-018).
 func (n node) prose(element, field string, v **string) {
 	if n.out != nil {
-		n.write(element, value(*v))
+		text := strings.TrimSpace(value(*v))
+		if last := text[strings.LastIndexByte(text, '\n')+1:]; strings.HasPrefix(last, "#") && strings.HasSuffix(last, "#") {
+			text += "\n"
+		}
+		n.write(element, text)
 		return
 	}
 	*v = n.in.prose(n.find(element, field))

@@ -41,9 +41,9 @@ type writer struct {
 // pair is an attribute. One with an empty value is left out.
 type pair struct{ name, value string }
 
-// leaf writes an element with text, without the white space around it.
+// leaf writes an element with text.
 func (w *writer) leaf(name, content string, attributes ...pair) {
-	if content = strings.TrimSpace(content); content == "" {
+	if strings.TrimSpace(content) == "" {
 		return
 	}
 	w.start(name, attributes...)

@@ -200,6 +200,8 @@ class CatalogueItem(TypedDict):
 
     #: Quantity to which the price applies (BT-149); defaults to 1.
     base_quantity: Decimal | None
+    #: Buyer's item identifier (BT-156).
+    buyer_item_code: str | None
     #: Classification of the item (BT-158), such as a customs tariff number.
     commodity_code: str | None
     #: Scheme of commodity_code (BT-158-1).
@@ -223,6 +225,12 @@ class CatalogueItem(TypedDict):
     name: str | None
     #: Item net price (BT-146).
     net_unit_price: Decimal | None
+    #: Country of origin of the item (BT-159), two capital letters.
+    origin_country: str | None
+    #: Standard item identifier, such as a GTIN (BT-157).
+    standard_item_code: str | None
+    #: Scheme of standard_item_code (BT-157-1, ISO 6523); 0160 for a GTIN.
+    standard_item_scheme: str | None
     #: Coded reason why no tax is charged (BT-121).
     tax_exemption_code: str | None
     #: Why no tax is charged (BT-120).
@@ -243,6 +251,8 @@ class CatalogueItemFieldsRequest(TypedDict):
     #: Quantity to which the price applies (BT-149); defaults to 1. A number, or a string that
     #: holds one.
     base_quantity: NotRequired[Decimal | int | str | None]
+    #: Buyer's item identifier (BT-156).
+    buyer_item_code: NotRequired[str | None]
     #: Classification of the item (BT-158), such as a customs tariff number.
     commodity_code: NotRequired[str | None]
     #: Scheme of commodity_code (BT-158-1).
@@ -262,6 +272,12 @@ class CatalogueItemFieldsRequest(TypedDict):
     name: str
     #: Item net price (BT-146). A number, or a string that holds one.
     net_unit_price: NotRequired[Decimal | int | str | None]
+    #: Country of origin of the item (BT-159), two capital letters.
+    origin_country: NotRequired[str | None]
+    #: Standard item identifier, such as a GTIN (BT-157).
+    standard_item_code: NotRequired[str | None]
+    #: Scheme of standard_item_code (BT-157-1, ISO 6523); 0160 for a GTIN.
+    standard_item_scheme: NotRequired[str | None]
     #: Coded reason why no tax is charged (BT-121).
     tax_exemption_code: NotRequired[str | None]
     #: Why no tax is charged (BT-120).
@@ -490,25 +506,40 @@ class Cursor(TypedDict):
 class Customer(TypedDict):
     """What a response contains."""
 
+    #: Buyer address line 3 (BT-163).
+    buyer_address_line: str | None
     #: Buyer city (BT-52).
     buyer_city: str | None
     #: Buyer country (BT-55), two capital letters.
     buyer_country: str | None
     #: Electronic address scheme of the buyer (BT-49-1, EAS code).
     buyer_endpoint_scheme: str | None
+    #: Another identifier of the buyer, such as your customer number or its GLN (BT-46).
+    buyer_identifier: str | None
+    #: Scheme of buyer_identifier (BT-46-1, ISO 6523).
+    buyer_identifier_scheme: str | None
     #: Buyer legal registration (BT-47).
     buyer_legal_id: str | None
+    #: Issuer of the legal registration, which some kinds require in the UAE: the authority of a
+    #: trade licence (BTAE-11), or the country of a passport.
+    buyer_legal_id_issuer: str | None
     #: Kind of the legal registration: its identification scheme (BT-47-1), or in the UAE its type,
     #: TL, EID, PAS or CD.
     buyer_legal_id_scheme: str | None
+    #: Buyer postal code (BT-53).
+    buyer_postal_code: str | None
     #: Reference that the buyer asked for (BT-10); defaults to that of the company profile.
     buyer_reference: str | None
     #: Buyer address line 1 (BT-50).
     buyer_street: str | None
+    #: Buyer address line 2 (BT-51).
+    buyer_street_additional: str | None
     #: Buyer country subdivision (BT-54).
     buyer_subdivision: str | None
     #: Buyer tax registration (BT-48).
     buyer_tax_id: str | None
+    #: Name under which the buyer trades, if it is another one (BT-45).
+    buyer_trading_name: str | None
     #: When the customer was created (UTC).
     created_at: str
     #: Currency of new invoices to the customer (BT-5, ISO 4217).
@@ -535,25 +566,40 @@ class Customer(TypedDict):
 class CustomerFieldsRequest(TypedDict):
     """The body of a request."""
 
+    #: Buyer address line 3 (BT-163).
+    buyer_address_line: NotRequired[str | None]
     #: Buyer city (BT-52).
     buyer_city: NotRequired[str | None]
     #: Buyer country (BT-55), two capital letters.
     buyer_country: NotRequired[str | None]
     #: Electronic address scheme of the buyer (BT-49-1, EAS code).
     buyer_endpoint_scheme: NotRequired[str | None]
+    #: Another identifier of the buyer, such as your customer number or its GLN (BT-46).
+    buyer_identifier: NotRequired[str | None]
+    #: Scheme of buyer_identifier (BT-46-1, ISO 6523).
+    buyer_identifier_scheme: NotRequired[str | None]
     #: Buyer legal registration (BT-47).
     buyer_legal_id: NotRequired[str | None]
+    #: Issuer of the legal registration, which some kinds require in the UAE: the authority of a
+    #: trade licence (BTAE-11), or the country of a passport.
+    buyer_legal_id_issuer: NotRequired[str | None]
     #: Kind of the legal registration: its identification scheme (BT-47-1), or in the UAE its type,
     #: TL, EID, PAS or CD.
     buyer_legal_id_scheme: NotRequired[str | None]
+    #: Buyer postal code (BT-53).
+    buyer_postal_code: NotRequired[str | None]
     #: Reference that the buyer asked for (BT-10); defaults to that of the company profile.
     buyer_reference: NotRequired[str | None]
     #: Buyer address line 1 (BT-50).
     buyer_street: NotRequired[str | None]
+    #: Buyer address line 2 (BT-51).
+    buyer_street_additional: NotRequired[str | None]
     #: Buyer country subdivision (BT-54).
     buyer_subdivision: NotRequired[str | None]
     #: Buyer tax registration (BT-48).
     buyer_tax_id: NotRequired[str | None]
+    #: Name under which the buyer trades, if it is another one (BT-45).
+    buyer_trading_name: NotRequired[str | None]
     #: Currency of new invoices to the customer (BT-5, ISO 4217).
     currency: NotRequired[str | None]
     #: Name by which your people choose the customer, for example of one of several branches;
@@ -574,25 +620,40 @@ class CustomerFieldsRequest(TypedDict):
 class CustomerPatch(TypedDict):
     """A merge patch (RFC 7396): null removes a field; an absent one is not changed."""
 
+    #: Buyer address line 3 (BT-163).
+    buyer_address_line: NotRequired[str | None]
     #: Buyer city (BT-52).
     buyer_city: NotRequired[str | None]
     #: Buyer country (BT-55), two capital letters.
     buyer_country: NotRequired[str | None]
     #: Electronic address scheme of the buyer (BT-49-1, EAS code).
     buyer_endpoint_scheme: NotRequired[str | None]
+    #: Another identifier of the buyer, such as your customer number or its GLN (BT-46).
+    buyer_identifier: NotRequired[str | None]
+    #: Scheme of buyer_identifier (BT-46-1, ISO 6523).
+    buyer_identifier_scheme: NotRequired[str | None]
     #: Buyer legal registration (BT-47).
     buyer_legal_id: NotRequired[str | None]
+    #: Issuer of the legal registration, which some kinds require in the UAE: the authority of a
+    #: trade licence (BTAE-11), or the country of a passport.
+    buyer_legal_id_issuer: NotRequired[str | None]
     #: Kind of the legal registration: its identification scheme (BT-47-1), or in the UAE its type,
     #: TL, EID, PAS or CD.
     buyer_legal_id_scheme: NotRequired[str | None]
+    #: Buyer postal code (BT-53).
+    buyer_postal_code: NotRequired[str | None]
     #: Reference that the buyer asked for (BT-10); defaults to that of the company profile.
     buyer_reference: NotRequired[str | None]
     #: Buyer address line 1 (BT-50).
     buyer_street: NotRequired[str | None]
+    #: Buyer address line 2 (BT-51).
+    buyer_street_additional: NotRequired[str | None]
     #: Buyer country subdivision (BT-54).
     buyer_subdivision: NotRequired[str | None]
     #: Buyer tax registration (BT-48).
     buyer_tax_id: NotRequired[str | None]
+    #: Name under which the buyer trades, if it is another one (BT-45).
+    buyer_trading_name: NotRequired[str | None]
     #: Currency of new invoices to the customer (BT-5, ISO 4217).
     currency: NotRequired[str | None]
     #: Name by which your people choose the customer, for example of one of several branches;
@@ -680,29 +741,48 @@ class DeliveryDetail(TypedDict):
 class DraftRequest(TypedDict):
     """The body of a request."""
 
+    #: Where the buyer books the invoice (BT-19).
+    accounting_reference: NotRequired[str | None]
+    #: Buyer address line 3 (BT-163).
+    buyer_address_line: NotRequired[str | None]
     #: Buyer city (BT-52).
     buyer_city: NotRequired[str | None]
     #: Buyer country (BT-55), two capital letters.
     buyer_country: NotRequired[str | None]
     #: Electronic address scheme of the buyer (BT-49-1, EAS code).
     buyer_endpoint_scheme: NotRequired[str | None]
+    #: Another identifier of the buyer, such as your customer number or its GLN (BT-46).
+    buyer_identifier: NotRequired[str | None]
+    #: Scheme of buyer_identifier (BT-46-1, ISO 6523).
+    buyer_identifier_scheme: NotRequired[str | None]
     #: Buyer legal registration (BT-47).
     buyer_legal_id: NotRequired[str | None]
+    #: Issuer of the legal registration, which some kinds require in the UAE: the authority of a
+    #: trade licence (BTAE-11), or the country of a passport.
+    buyer_legal_id_issuer: NotRequired[str | None]
     #: Kind of the legal registration: its identification scheme (BT-47-1), or in the UAE its type,
     #: TL, EID, PAS or CD.
     buyer_legal_id_scheme: NotRequired[str | None]
+    #: Buyer postal code (BT-53).
+    buyer_postal_code: NotRequired[str | None]
     #: Reference that the buyer asked for (BT-10); defaults to that of the company profile.
     buyer_reference: NotRequired[str | None]
     #: Buyer address line 1 (BT-50).
     buyer_street: NotRequired[str | None]
+    #: Buyer address line 2 (BT-51).
+    buyer_street_additional: NotRequired[str | None]
     #: Buyer country subdivision (BT-54).
     buyer_subdivision: NotRequired[str | None]
     #: Buyer tax registration (BT-48).
     buyer_tax_id: NotRequired[str | None]
+    #: Name under which the buyer trades, if it is another one (BT-45).
+    buyer_trading_name: NotRequired[str | None]
     #: Contract (BT-12).
     contract_reference: NotRequired[str | None]
     #: Invoice currency (BT-5, ISO 4217).
     currency: str
+    #: Despatch advice, or delivery note (BT-16).
+    despatch_reference: NotRequired[str | None]
     #: Payment due date (BT-9), YYYY-MM-DD.
     due_date: NotRequired[str | None]
     #: Your system's key for the invoice. It has no meaning here and need not be unique.
@@ -721,13 +801,28 @@ class DraftRequest(TypedDict):
     order_reference: NotRequired[str | None]
     #: Payment means (BT-81, UNCL4461).
     payment_means_code: NotRequired[str | None]
+    #: Text by which you recognise the payment (BT-83).
+    payment_reference: NotRequired[str | None]
+    #: Payment terms in words (BT-20); may contain TAB, LF and CR.
+    payment_terms: NotRequired[str | None]
+    #: Project (BT-11).
+    project_reference: NotRequired[str | None]
+    #: Receiving advice of the buyer (BT-15).
+    receipt_reference: NotRequired[str | None]
     #: Buyer name (BT-44).
     recipient_name: str
     #: Buyer identifier in the e-invoicing network (BT-49).
     recipient_network_id: NotRequired[str | None]
+    #: Your own number of the order (BT-14).
+    sales_order_reference: NotRequired[str | None]
     #: Units of the tax authority's currency for one unit of the invoice's. A number, or a string
     #: that holds one.
     tax_exchange_rate: NotRequired[Decimal | int | str | None]
+    #: Date when the tax becomes chargeable, if it is neither the issue date nor that of the
+    #: delivery (BT-7), YYYY-MM-DD.
+    tax_point_date: NotRequired[str | None]
+    #: Tender or lot (BT-17).
+    tender_reference: NotRequired[str | None]
     #: Invoice total with tax (BT-112), within the currency's minor unit. A number, or a string
     #: that holds one.
     total_amount: Decimal | int | str
@@ -1069,25 +1164,42 @@ class InvitationRequest(TypedDict):
 class Invoice(TypedDict):
     """What a response contains."""
 
+    #: Where the buyer books the invoice (BT-19).
+    accounting_reference: str | None
+    #: Buyer address line 3 (BT-163).
+    buyer_address_line: str | None
     #: Buyer city (BT-52).
     buyer_city: str | None
     #: Buyer country (BT-55), two capital letters.
     buyer_country: str | None
     #: Electronic address scheme of the buyer (BT-49-1, EAS code).
     buyer_endpoint_scheme: str | None
+    #: Another identifier of the buyer, such as your customer number or its GLN (BT-46).
+    buyer_identifier: str | None
+    #: Scheme of buyer_identifier (BT-46-1, ISO 6523).
+    buyer_identifier_scheme: str | None
     #: Buyer legal registration (BT-47).
     buyer_legal_id: str | None
+    #: Issuer of the legal registration, which some kinds require in the UAE: the authority of a
+    #: trade licence (BTAE-11), or the country of a passport.
+    buyer_legal_id_issuer: str | None
     #: Kind of the legal registration: its identification scheme (BT-47-1), or in the UAE its type,
     #: TL, EID, PAS or CD.
     buyer_legal_id_scheme: str | None
+    #: Buyer postal code (BT-53).
+    buyer_postal_code: str | None
     #: Reference that the buyer asked for (BT-10); defaults to that of the company profile.
     buyer_reference: str | None
     #: Buyer address line 1 (BT-50).
     buyer_street: str | None
+    #: Buyer address line 2 (BT-51).
+    buyer_street_additional: str | None
     #: Buyer country subdivision (BT-54).
     buyer_subdivision: str | None
     #: Buyer tax registration (BT-48).
     buyer_tax_id: str | None
+    #: Name under which the buyer trades, if it is another one (BT-45).
+    buyer_trading_name: str | None
     #: True if missing is empty: nothing is missing for submission or contradicts itself, including
     #: what the document format of the connection needs, if it has one.
     complete: bool
@@ -1097,6 +1209,8 @@ class Invoice(TypedDict):
     created_at: str
     #: Invoice currency (BT-5, ISO 4217).
     currency: str | None
+    #: Despatch advice, or delivery note (BT-16).
+    despatch_reference: str | None
     #: Payment due date (BT-9), YYYY-MM-DD.
     due_date: str | None
     #: Your system's key for the invoice. It has no meaning here and need not be unique.
@@ -1121,14 +1235,24 @@ class Invoice(TypedDict):
     order_reference: str | None
     #: Payment means (BT-81, UNCL4461).
     payment_means_code: str | None
+    #: Text by which you recognise the payment (BT-83).
+    payment_reference: str | None
+    #: Payment terms in words (BT-20); may contain TAB, LF and CR.
+    payment_terms: str | None
+    #: Project (BT-11).
+    project_reference: str | None
     #: Top-level provider invoice state, verbatim; null if never reported.
     provider_invoice_state: str | None
+    #: Receiving advice of the buyer (BT-15).
+    receipt_reference: str | None
     #: Receiver state, verbatim; null if never reported.
     receiver_state: str | None
     #: Buyer name (BT-44).
     recipient_name: str | None
     #: Buyer identifier in the e-invoicing network (BT-49).
     recipient_network_id: str | None
+    #: Your own number of the order (BT-14).
+    sales_order_reference: str | None
     #: Further information about each of the four states.
     states: StateDetails
     #: The current submission, or null.
@@ -1144,6 +1268,11 @@ class Invoice(TypedDict):
     tax_authority_state: str | None
     #: Units of the tax authority's currency for one unit of the invoice's.
     tax_exchange_rate: Decimal | None
+    #: Date when the tax becomes chargeable, if it is neither the issue date nor that of the
+    #: delivery (BT-7), YYYY-MM-DD.
+    tax_point_date: str | None
+    #: Tender or lot (BT-17).
+    tender_reference: str | None
     #: Invoice total with tax (BT-112), within the currency's minor unit.
     total_amount: Decimal | None
     #: Kinds of supply, one digit each, 1 for yes: free trade zone, deemed supply, profit margin
@@ -1159,29 +1288,48 @@ class Invoice(TypedDict):
 class InvoicePatch(TypedDict):
     """A merge patch (RFC 7396): null removes a field; an absent one is not changed."""
 
+    #: Where the buyer books the invoice (BT-19).
+    accounting_reference: NotRequired[str | None]
+    #: Buyer address line 3 (BT-163).
+    buyer_address_line: NotRequired[str | None]
     #: Buyer city (BT-52).
     buyer_city: NotRequired[str | None]
     #: Buyer country (BT-55), two capital letters.
     buyer_country: NotRequired[str | None]
     #: Electronic address scheme of the buyer (BT-49-1, EAS code).
     buyer_endpoint_scheme: NotRequired[str | None]
+    #: Another identifier of the buyer, such as your customer number or its GLN (BT-46).
+    buyer_identifier: NotRequired[str | None]
+    #: Scheme of buyer_identifier (BT-46-1, ISO 6523).
+    buyer_identifier_scheme: NotRequired[str | None]
     #: Buyer legal registration (BT-47).
     buyer_legal_id: NotRequired[str | None]
+    #: Issuer of the legal registration, which some kinds require in the UAE: the authority of a
+    #: trade licence (BTAE-11), or the country of a passport.
+    buyer_legal_id_issuer: NotRequired[str | None]
     #: Kind of the legal registration: its identification scheme (BT-47-1), or in the UAE its type,
     #: TL, EID, PAS or CD.
     buyer_legal_id_scheme: NotRequired[str | None]
+    #: Buyer postal code (BT-53).
+    buyer_postal_code: NotRequired[str | None]
     #: Reference that the buyer asked for (BT-10); defaults to that of the company profile.
     buyer_reference: NotRequired[str | None]
     #: Buyer address line 1 (BT-50).
     buyer_street: NotRequired[str | None]
+    #: Buyer address line 2 (BT-51).
+    buyer_street_additional: NotRequired[str | None]
     #: Buyer country subdivision (BT-54).
     buyer_subdivision: NotRequired[str | None]
     #: Buyer tax registration (BT-48).
     buyer_tax_id: NotRequired[str | None]
+    #: Name under which the buyer trades, if it is another one (BT-45).
+    buyer_trading_name: NotRequired[str | None]
     #: Contract (BT-12).
     contract_reference: NotRequired[str | None]
     #: Invoice currency (BT-5, ISO 4217).
     currency: NotRequired[str]
+    #: Despatch advice, or delivery note (BT-16).
+    despatch_reference: NotRequired[str | None]
     #: Payment due date (BT-9), YYYY-MM-DD.
     due_date: NotRequired[str | None]
     #: Your system's key for the invoice. It has no meaning here and need not be unique.
@@ -1200,13 +1348,28 @@ class InvoicePatch(TypedDict):
     order_reference: NotRequired[str | None]
     #: Payment means (BT-81, UNCL4461).
     payment_means_code: NotRequired[str | None]
+    #: Text by which you recognise the payment (BT-83).
+    payment_reference: NotRequired[str | None]
+    #: Payment terms in words (BT-20); may contain TAB, LF and CR.
+    payment_terms: NotRequired[str | None]
+    #: Project (BT-11).
+    project_reference: NotRequired[str | None]
+    #: Receiving advice of the buyer (BT-15).
+    receipt_reference: NotRequired[str | None]
     #: Buyer name (BT-44).
     recipient_name: NotRequired[str]
     #: Buyer identifier in the e-invoicing network (BT-49).
     recipient_network_id: NotRequired[str | None]
+    #: Your own number of the order (BT-14).
+    sales_order_reference: NotRequired[str | None]
     #: Units of the tax authority's currency for one unit of the invoice's. A number, or a string
     #: that holds one.
     tax_exchange_rate: NotRequired[Decimal | int | str | None]
+    #: Date when the tax becomes chargeable, if it is neither the issue date nor that of the
+    #: delivery (BT-7), YYYY-MM-DD.
+    tax_point_date: NotRequired[str | None]
+    #: Tender or lot (BT-17).
+    tender_reference: NotRequired[str | None]
     #: Invoice total with tax (BT-112), within the currency's minor unit. A number, or a string
     #: that holds one.
     total_amount: NotRequired[Decimal | int | str]
@@ -1309,8 +1472,12 @@ class InvoiceSummary(TypedDict):
 class Item(TypedDict):
     """A part of Invoice."""
 
+    #: Where the buyer books the line (BT-133).
+    accounting_reference: str | None
     #: Quantity to which the price applies (BT-149); defaults to 1.
     base_quantity: Decimal | None
+    #: Buyer's item identifier (BT-156).
+    buyer_item_code: str | None
     #: Classification of the item (BT-158), such as a customs tariff number.
     commodity_code: str | None
     #: Scheme of commodity_code (BT-158-1).
@@ -1327,10 +1494,18 @@ class Item(TypedDict):
     name: str | None
     #: Item net price (BT-146).
     net_unit_price: Decimal | None
+    #: Note on the line (BT-127); may contain TAB, LF and CR.
+    note: str | None
     #: Line of the purchase order (BT-132).
     order_line_reference: str | None
+    #: Country of origin of the item (BT-159), two capital letters.
+    origin_country: str | None
     #: Invoiced quantity (BT-129).
     quantity: Decimal | None
+    #: Standard item identifier, such as a GTIN (BT-157).
+    standard_item_code: str | None
+    #: Scheme of standard_item_code (BT-157-1, ISO 6523); 0160 for a GTIN.
+    standard_item_scheme: str | None
     #: Coded reason why no tax is charged (BT-121).
     tax_exemption_code: str | None
     #: Why no tax is charged (BT-120).
@@ -1350,6 +1525,8 @@ class ItemPatch(TypedDict):
     #: Quantity to which the price applies (BT-149); defaults to 1. A number, or a string that
     #: holds one.
     base_quantity: NotRequired[Decimal | int | str | None]
+    #: Buyer's item identifier (BT-156).
+    buyer_item_code: NotRequired[str | None]
     #: Classification of the item (BT-158), such as a customs tariff number.
     commodity_code: NotRequired[str | None]
     #: Scheme of commodity_code (BT-158-1).
@@ -1369,6 +1546,12 @@ class ItemPatch(TypedDict):
     name: NotRequired[str]
     #: Item net price (BT-146). A number, or a string that holds one.
     net_unit_price: NotRequired[Decimal | int | str | None]
+    #: Country of origin of the item (BT-159), two capital letters.
+    origin_country: NotRequired[str | None]
+    #: Standard item identifier, such as a GTIN (BT-157).
+    standard_item_code: NotRequired[str | None]
+    #: Scheme of standard_item_code (BT-157-1, ISO 6523); 0160 for a GTIN.
+    standard_item_scheme: NotRequired[str | None]
     #: Coded reason why no tax is charged (BT-121).
     tax_exemption_code: NotRequired[str | None]
     #: Why no tax is charged (BT-120).
@@ -1384,9 +1567,13 @@ class ItemPatch(TypedDict):
 class ItemRequest(TypedDict):
     """A part of DraftRequest and of InvoicePatch."""
 
+    #: Where the buyer books the line (BT-133).
+    accounting_reference: NotRequired[str | None]
     #: Quantity to which the price applies (BT-149); defaults to 1. A number, or a string that
     #: holds one.
     base_quantity: NotRequired[Decimal | int | str | None]
+    #: Buyer's item identifier (BT-156).
+    buyer_item_code: NotRequired[str | None]
     #: Classification of the item (BT-158), such as a customs tariff number.
     commodity_code: NotRequired[str | None]
     #: Scheme of commodity_code (BT-158-1).
@@ -1403,10 +1590,18 @@ class ItemRequest(TypedDict):
     name: str
     #: Item net price (BT-146). A number, or a string that holds one.
     net_unit_price: Decimal | int | str
+    #: Note on the line (BT-127); may contain TAB, LF and CR.
+    note: NotRequired[str | None]
     #: Line of the purchase order (BT-132).
     order_line_reference: NotRequired[str | None]
+    #: Country of origin of the item (BT-159), two capital letters.
+    origin_country: NotRequired[str | None]
     #: Invoiced quantity (BT-129). A number, or a string that holds one.
     quantity: Decimal | int | str
+    #: Standard item identifier, such as a GTIN (BT-157).
+    standard_item_code: NotRequired[str | None]
+    #: Scheme of standard_item_code (BT-157-1, ISO 6523); 0160 for a GTIN.
+    standard_item_scheme: NotRequired[str | None]
     #: Coded reason why no tax is charged (BT-121).
     tax_exemption_code: NotRequired[str | None]
     #: Why no tax is charged (BT-120).
@@ -1597,6 +1792,8 @@ class ParsedAllowance(TypedDict):
 class ParsedDocument(TypedDict):
     """A part of IncomingInvoiceDetail."""
 
+    #: Where the buyer books the invoice (BT-19).
+    accounting_reference: str | None
     #: Allowances and charges on the whole document (BG-20, BG-21).
     allowances: list[ParsedAllowance]
     #: Supporting documents (BG-24): embedded files, and addresses of external ones. This service
@@ -1688,6 +1885,8 @@ class ParsedFile(TypedDict):
 class ParsedLine(TypedDict):
     """A part of ParsedDocument."""
 
+    #: Where the buyer books the line (BT-133).
+    accounting_reference: str | None
     #: Allowances and charges on the line (BG-27, BG-28).
     allowances: list[ParsedAllowance]
     #: Quantity to which the price applies (BT-149); null if the document states none, which means
@@ -1719,6 +1918,8 @@ class ParsedLine(TypedDict):
     note: str | None
     #: Referenced line of the order (BT-132).
     order_line_reference: str | None
+    #: Country of origin of the item (BT-159).
+    origin_country: str | None
     #: Period of the line (BG-26).
     period: ParsedPeriod | None
     #: Quantity (BT-129).
@@ -1958,10 +2159,18 @@ class Preflight(TypedDict):
 class Profile(TypedDict):
     """A part of Account."""
 
+    #: Seller address line 3 (BT-162).
+    address_line: str | None
     #: Default buyer reference (BT-10).
     buyer_reference: str | None
     #: Seller city (BT-37).
     city: str | None
+    #: E-mail address of the contact (BT-43).
+    contact_email: str | None
+    #: Whom the buyer may ask about an invoice: a person or a department (BT-41).
+    contact_name: str | None
+    #: Telephone number of the contact (BT-42).
+    contact_phone: str | None
     #: Seller country (BT-40).
     country: str | None
     #: Usual currency of the company's invoices (ISO 4217).
@@ -1970,6 +2179,8 @@ class Profile(TypedDict):
     endpoint_id: str | None
     #: Electronic address scheme of the seller (BT-34-1).
     endpoint_scheme: str | None
+    #: Additional legal information about the seller, such as its legal form and capital (BT-33).
+    legal_form: str | None
     #: Seller name (BT-27).
     legal_name: str | None
     #: Issuer of the legal registration, which some kinds require: in the UAE the authority of a
@@ -1984,12 +2195,22 @@ class Profile(TypedDict):
     logo: str | None
     #: Payment account (BT-84).
     payee_account: str | None
+    #: Name of the payment account (BT-85).
+    payee_account_name: str | None
+    #: Bank of the payment account, such as its BIC (BT-86).
+    payee_bank_id: str | None
+    #: Seller postal code (BT-38).
+    postal_code: str | None
     #: Seller address line 1 (BT-35).
     street: str | None
+    #: Seller address line 2 (BT-36).
+    street_additional: str | None
     #: Seller country subdivision (BT-39).
     subdivision: str | None
     #: Seller tax registration (BT-31).
     tax_registration_number: str | None
+    #: Name under which the seller trades, if it is another one (BT-28).
+    trading_name: str | None
 
 
 class Quota(TypedDict):

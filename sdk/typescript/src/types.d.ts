@@ -179,6 +179,8 @@ export interface Caller {
 export interface CatalogueItem {
   /** Quantity to which the price applies (BT-149); defaults to 1. */
   base_quantity: Decimal | null;
+  /** Buyer's item identifier (BT-156). */
+  buyer_item_code: string | null;
   /** Classification of the item (BT-158), such as a customs tariff number. */
   commodity_code: string | null;
   /** Scheme of commodity_code (BT-158-1). */
@@ -201,6 +203,12 @@ export interface CatalogueItem {
   name: string | null;
   /** Item net price (BT-146). */
   net_unit_price: Decimal | null;
+  /** Country of origin of the item (BT-159), two capital letters. */
+  origin_country: string | null;
+  /** Standard item identifier, such as a GTIN (BT-157). */
+  standard_item_code: string | null;
+  /** Scheme of standard_item_code (BT-157-1, ISO 6523); 0160 for a GTIN. */
+  standard_item_scheme: string | null;
   /** Coded reason why no tax is charged (BT-121). */
   tax_exemption_code: string | null;
   /** Why no tax is charged (BT-120). */
@@ -218,6 +226,8 @@ export interface CatalogueItem {
 export interface CatalogueItemFieldsRequest {
   /** Quantity to which the price applies (BT-149); defaults to 1. A number, or a string that holds one. */
   base_quantity?: Decimal | null;
+  /** Buyer's item identifier (BT-156). */
+  buyer_item_code?: string | null;
   /** Classification of the item (BT-158), such as a customs tariff number. */
   commodity_code?: string | null;
   /** Scheme of commodity_code (BT-158-1). */
@@ -236,6 +246,12 @@ export interface CatalogueItemFieldsRequest {
   name: string;
   /** Item net price (BT-146). A number, or a string that holds one. */
   net_unit_price?: Decimal | null;
+  /** Country of origin of the item (BT-159), two capital letters. */
+  origin_country?: string | null;
+  /** Standard item identifier, such as a GTIN (BT-157). */
+  standard_item_code?: string | null;
+  /** Scheme of standard_item_code (BT-157-1, ISO 6523); 0160 for a GTIN. */
+  standard_item_scheme?: string | null;
   /** Coded reason why no tax is charged (BT-121). */
   tax_exemption_code?: string | null;
   /** Why no tax is charged (BT-120). */
@@ -451,27 +467,44 @@ export interface Cursor {
 }
 
 export interface Customer {
+  /** Buyer address line 3 (BT-163). */
+  buyer_address_line: string | null;
   /** Buyer city (BT-52). */
   buyer_city: string | null;
   /** Buyer country (BT-55), two capital letters. */
   buyer_country: string | null;
   /** Electronic address scheme of the buyer (BT-49-1, EAS code). */
   buyer_endpoint_scheme: string | null;
+  /** Another identifier of the buyer, such as your customer number or its GLN (BT-46). */
+  buyer_identifier: string | null;
+  /** Scheme of buyer_identifier (BT-46-1, ISO 6523). */
+  buyer_identifier_scheme: string | null;
   /** Buyer legal registration (BT-47). */
   buyer_legal_id: string | null;
+  /**
+   * Issuer of the legal registration, which some kinds require in the UAE: the authority of a trade licence
+   * (BTAE-11), or the country of a passport.
+   */
+  buyer_legal_id_issuer: string | null;
   /**
    * Kind of the legal registration: its identification scheme (BT-47-1), or in the UAE its type, TL, EID, PAS or
    * CD.
    */
   buyer_legal_id_scheme: string | null;
+  /** Buyer postal code (BT-53). */
+  buyer_postal_code: string | null;
   /** Reference that the buyer asked for (BT-10); defaults to that of the company profile. */
   buyer_reference: string | null;
   /** Buyer address line 1 (BT-50). */
   buyer_street: string | null;
+  /** Buyer address line 2 (BT-51). */
+  buyer_street_additional: string | null;
   /** Buyer country subdivision (BT-54). */
   buyer_subdivision: string | null;
   /** Buyer tax registration (BT-48). */
   buyer_tax_id: string | null;
+  /** Name under which the buyer trades, if it is another one (BT-45). */
+  buyer_trading_name: string | null;
   /** When the customer was created (UTC). */
   created_at: string;
   /** Currency of new invoices to the customer (BT-5, ISO 4217). */
@@ -498,27 +531,44 @@ export interface Customer {
 }
 
 export interface CustomerFieldsRequest {
+  /** Buyer address line 3 (BT-163). */
+  buyer_address_line?: string | null;
   /** Buyer city (BT-52). */
   buyer_city?: string | null;
   /** Buyer country (BT-55), two capital letters. */
   buyer_country?: string | null;
   /** Electronic address scheme of the buyer (BT-49-1, EAS code). */
   buyer_endpoint_scheme?: string | null;
+  /** Another identifier of the buyer, such as your customer number or its GLN (BT-46). */
+  buyer_identifier?: string | null;
+  /** Scheme of buyer_identifier (BT-46-1, ISO 6523). */
+  buyer_identifier_scheme?: string | null;
   /** Buyer legal registration (BT-47). */
   buyer_legal_id?: string | null;
+  /**
+   * Issuer of the legal registration, which some kinds require in the UAE: the authority of a trade licence
+   * (BTAE-11), or the country of a passport.
+   */
+  buyer_legal_id_issuer?: string | null;
   /**
    * Kind of the legal registration: its identification scheme (BT-47-1), or in the UAE its type, TL, EID, PAS or
    * CD.
    */
   buyer_legal_id_scheme?: string | null;
+  /** Buyer postal code (BT-53). */
+  buyer_postal_code?: string | null;
   /** Reference that the buyer asked for (BT-10); defaults to that of the company profile. */
   buyer_reference?: string | null;
   /** Buyer address line 1 (BT-50). */
   buyer_street?: string | null;
+  /** Buyer address line 2 (BT-51). */
+  buyer_street_additional?: string | null;
   /** Buyer country subdivision (BT-54). */
   buyer_subdivision?: string | null;
   /** Buyer tax registration (BT-48). */
   buyer_tax_id?: string | null;
+  /** Name under which the buyer trades, if it is another one (BT-45). */
+  buyer_trading_name?: string | null;
   /** Currency of new invoices to the customer (BT-5, ISO 4217). */
   currency?: string | null;
   /**
@@ -540,27 +590,44 @@ export interface CustomerFieldsRequest {
 
 /** A merge patch (RFC 7396): null removes a field; an absent one is not changed. */
 export interface CustomerPatch {
+  /** Buyer address line 3 (BT-163). */
+  buyer_address_line?: string | null;
   /** Buyer city (BT-52). */
   buyer_city?: string | null;
   /** Buyer country (BT-55), two capital letters. */
   buyer_country?: string | null;
   /** Electronic address scheme of the buyer (BT-49-1, EAS code). */
   buyer_endpoint_scheme?: string | null;
+  /** Another identifier of the buyer, such as your customer number or its GLN (BT-46). */
+  buyer_identifier?: string | null;
+  /** Scheme of buyer_identifier (BT-46-1, ISO 6523). */
+  buyer_identifier_scheme?: string | null;
   /** Buyer legal registration (BT-47). */
   buyer_legal_id?: string | null;
+  /**
+   * Issuer of the legal registration, which some kinds require in the UAE: the authority of a trade licence
+   * (BTAE-11), or the country of a passport.
+   */
+  buyer_legal_id_issuer?: string | null;
   /**
    * Kind of the legal registration: its identification scheme (BT-47-1), or in the UAE its type, TL, EID, PAS or
    * CD.
    */
   buyer_legal_id_scheme?: string | null;
+  /** Buyer postal code (BT-53). */
+  buyer_postal_code?: string | null;
   /** Reference that the buyer asked for (BT-10); defaults to that of the company profile. */
   buyer_reference?: string | null;
   /** Buyer address line 1 (BT-50). */
   buyer_street?: string | null;
+  /** Buyer address line 2 (BT-51). */
+  buyer_street_additional?: string | null;
   /** Buyer country subdivision (BT-54). */
   buyer_subdivision?: string | null;
   /** Buyer tax registration (BT-48). */
   buyer_tax_id?: string | null;
+  /** Name under which the buyer trades, if it is another one (BT-45). */
+  buyer_trading_name?: string | null;
   /** Currency of new invoices to the customer (BT-5, ISO 4217). */
   currency?: string | null;
   /**
@@ -648,31 +715,52 @@ export interface DeliveryDetail {
 }
 
 export interface DraftRequest {
+  /** Where the buyer books the invoice (BT-19). */
+  accounting_reference?: string | null;
+  /** Buyer address line 3 (BT-163). */
+  buyer_address_line?: string | null;
   /** Buyer city (BT-52). */
   buyer_city?: string | null;
   /** Buyer country (BT-55), two capital letters. */
   buyer_country?: string | null;
   /** Electronic address scheme of the buyer (BT-49-1, EAS code). */
   buyer_endpoint_scheme?: string | null;
+  /** Another identifier of the buyer, such as your customer number or its GLN (BT-46). */
+  buyer_identifier?: string | null;
+  /** Scheme of buyer_identifier (BT-46-1, ISO 6523). */
+  buyer_identifier_scheme?: string | null;
   /** Buyer legal registration (BT-47). */
   buyer_legal_id?: string | null;
+  /**
+   * Issuer of the legal registration, which some kinds require in the UAE: the authority of a trade licence
+   * (BTAE-11), or the country of a passport.
+   */
+  buyer_legal_id_issuer?: string | null;
   /**
    * Kind of the legal registration: its identification scheme (BT-47-1), or in the UAE its type, TL, EID, PAS or
    * CD.
    */
   buyer_legal_id_scheme?: string | null;
+  /** Buyer postal code (BT-53). */
+  buyer_postal_code?: string | null;
   /** Reference that the buyer asked for (BT-10); defaults to that of the company profile. */
   buyer_reference?: string | null;
   /** Buyer address line 1 (BT-50). */
   buyer_street?: string | null;
+  /** Buyer address line 2 (BT-51). */
+  buyer_street_additional?: string | null;
   /** Buyer country subdivision (BT-54). */
   buyer_subdivision?: string | null;
   /** Buyer tax registration (BT-48). */
   buyer_tax_id?: string | null;
+  /** Name under which the buyer trades, if it is another one (BT-45). */
+  buyer_trading_name?: string | null;
   /** Contract (BT-12). */
   contract_reference?: string | null;
   /** Invoice currency (BT-5, ISO 4217). */
   currency: string;
+  /** Despatch advice, or delivery note (BT-16). */
+  despatch_reference?: string | null;
   /** Payment due date (BT-9), YYYY-MM-DD. */
   due_date?: string | null;
   /** Your system's key for the invoice. It has no meaning here and need not be unique. */
@@ -691,12 +779,29 @@ export interface DraftRequest {
   order_reference?: string | null;
   /** Payment means (BT-81, UNCL4461). */
   payment_means_code?: string | null;
+  /** Text by which you recognise the payment (BT-83). */
+  payment_reference?: string | null;
+  /** Payment terms in words (BT-20); may contain TAB, LF and CR. */
+  payment_terms?: string | null;
+  /** Project (BT-11). */
+  project_reference?: string | null;
+  /** Receiving advice of the buyer (BT-15). */
+  receipt_reference?: string | null;
   /** Buyer name (BT-44). */
   recipient_name: string;
   /** Buyer identifier in the e-invoicing network (BT-49). */
   recipient_network_id?: string | null;
+  /** Your own number of the order (BT-14). */
+  sales_order_reference?: string | null;
   /** Units of the tax authority's currency for one unit of the invoice's. A number, or a string that holds one. */
   tax_exchange_rate?: Decimal | null;
+  /**
+   * Date when the tax becomes chargeable, if it is neither the issue date nor that of the delivery (BT-7),
+   * YYYY-MM-DD.
+   */
+  tax_point_date?: string | null;
+  /** Tender or lot (BT-17). */
+  tender_reference?: string | null;
   /** Invoice total with tax (BT-112), within the currency's minor unit. A number, or a string that holds one. */
   total_amount: Decimal;
   /**
@@ -1020,27 +1125,46 @@ export interface InvitationRequest {
 }
 
 export interface Invoice {
+  /** Where the buyer books the invoice (BT-19). */
+  accounting_reference: string | null;
+  /** Buyer address line 3 (BT-163). */
+  buyer_address_line: string | null;
   /** Buyer city (BT-52). */
   buyer_city: string | null;
   /** Buyer country (BT-55), two capital letters. */
   buyer_country: string | null;
   /** Electronic address scheme of the buyer (BT-49-1, EAS code). */
   buyer_endpoint_scheme: string | null;
+  /** Another identifier of the buyer, such as your customer number or its GLN (BT-46). */
+  buyer_identifier: string | null;
+  /** Scheme of buyer_identifier (BT-46-1, ISO 6523). */
+  buyer_identifier_scheme: string | null;
   /** Buyer legal registration (BT-47). */
   buyer_legal_id: string | null;
+  /**
+   * Issuer of the legal registration, which some kinds require in the UAE: the authority of a trade licence
+   * (BTAE-11), or the country of a passport.
+   */
+  buyer_legal_id_issuer: string | null;
   /**
    * Kind of the legal registration: its identification scheme (BT-47-1), or in the UAE its type, TL, EID, PAS or
    * CD.
    */
   buyer_legal_id_scheme: string | null;
+  /** Buyer postal code (BT-53). */
+  buyer_postal_code: string | null;
   /** Reference that the buyer asked for (BT-10); defaults to that of the company profile. */
   buyer_reference: string | null;
   /** Buyer address line 1 (BT-50). */
   buyer_street: string | null;
+  /** Buyer address line 2 (BT-51). */
+  buyer_street_additional: string | null;
   /** Buyer country subdivision (BT-54). */
   buyer_subdivision: string | null;
   /** Buyer tax registration (BT-48). */
   buyer_tax_id: string | null;
+  /** Name under which the buyer trades, if it is another one (BT-45). */
+  buyer_trading_name: string | null;
   /**
    * True if missing is empty: nothing is missing for submission or contradicts itself, including what the document
    * format of the connection needs, if it has one.
@@ -1052,6 +1176,8 @@ export interface Invoice {
   created_at: string;
   /** Invoice currency (BT-5, ISO 4217). */
   currency: string | null;
+  /** Despatch advice, or delivery note (BT-16). */
+  despatch_reference: string | null;
   /** Payment due date (BT-9), YYYY-MM-DD. */
   due_date: string | null;
   /** Your system's key for the invoice. It has no meaning here and need not be unique. */
@@ -1078,14 +1204,24 @@ export interface Invoice {
   order_reference: string | null;
   /** Payment means (BT-81, UNCL4461). */
   payment_means_code: string | null;
+  /** Text by which you recognise the payment (BT-83). */
+  payment_reference: string | null;
+  /** Payment terms in words (BT-20); may contain TAB, LF and CR. */
+  payment_terms: string | null;
+  /** Project (BT-11). */
+  project_reference: string | null;
   /** Top-level provider invoice state, verbatim; null if never reported. */
   provider_invoice_state: string | null;
+  /** Receiving advice of the buyer (BT-15). */
+  receipt_reference: string | null;
   /** Receiver state, verbatim; null if never reported. */
   receiver_state: string | null;
   /** Buyer name (BT-44). */
   recipient_name: string | null;
   /** Buyer identifier in the e-invoicing network (BT-49). */
   recipient_network_id: string | null;
+  /** Your own number of the order (BT-14). */
+  sales_order_reference: string | null;
   /** Further information about each of the four states. */
   states: StateDetails;
   /** The current submission, or null. */
@@ -1100,6 +1236,13 @@ export interface Invoice {
   tax_authority_state: string | null;
   /** Units of the tax authority's currency for one unit of the invoice's. */
   tax_exchange_rate: Decimal | null;
+  /**
+   * Date when the tax becomes chargeable, if it is neither the issue date nor that of the delivery (BT-7),
+   * YYYY-MM-DD.
+   */
+  tax_point_date: string | null;
+  /** Tender or lot (BT-17). */
+  tender_reference: string | null;
   /** Invoice total with tax (BT-112), within the currency's minor unit. */
   total_amount: Decimal | null;
   /**
@@ -1115,31 +1258,52 @@ export interface Invoice {
 
 /** A merge patch (RFC 7396): null removes a field; an absent one is not changed. */
 export interface InvoicePatch {
+  /** Where the buyer books the invoice (BT-19). */
+  accounting_reference?: string | null;
+  /** Buyer address line 3 (BT-163). */
+  buyer_address_line?: string | null;
   /** Buyer city (BT-52). */
   buyer_city?: string | null;
   /** Buyer country (BT-55), two capital letters. */
   buyer_country?: string | null;
   /** Electronic address scheme of the buyer (BT-49-1, EAS code). */
   buyer_endpoint_scheme?: string | null;
+  /** Another identifier of the buyer, such as your customer number or its GLN (BT-46). */
+  buyer_identifier?: string | null;
+  /** Scheme of buyer_identifier (BT-46-1, ISO 6523). */
+  buyer_identifier_scheme?: string | null;
   /** Buyer legal registration (BT-47). */
   buyer_legal_id?: string | null;
+  /**
+   * Issuer of the legal registration, which some kinds require in the UAE: the authority of a trade licence
+   * (BTAE-11), or the country of a passport.
+   */
+  buyer_legal_id_issuer?: string | null;
   /**
    * Kind of the legal registration: its identification scheme (BT-47-1), or in the UAE its type, TL, EID, PAS or
    * CD.
    */
   buyer_legal_id_scheme?: string | null;
+  /** Buyer postal code (BT-53). */
+  buyer_postal_code?: string | null;
   /** Reference that the buyer asked for (BT-10); defaults to that of the company profile. */
   buyer_reference?: string | null;
   /** Buyer address line 1 (BT-50). */
   buyer_street?: string | null;
+  /** Buyer address line 2 (BT-51). */
+  buyer_street_additional?: string | null;
   /** Buyer country subdivision (BT-54). */
   buyer_subdivision?: string | null;
   /** Buyer tax registration (BT-48). */
   buyer_tax_id?: string | null;
+  /** Name under which the buyer trades, if it is another one (BT-45). */
+  buyer_trading_name?: string | null;
   /** Contract (BT-12). */
   contract_reference?: string | null;
   /** Invoice currency (BT-5, ISO 4217). */
   currency?: string;
+  /** Despatch advice, or delivery note (BT-16). */
+  despatch_reference?: string | null;
   /** Payment due date (BT-9), YYYY-MM-DD. */
   due_date?: string | null;
   /** Your system's key for the invoice. It has no meaning here and need not be unique. */
@@ -1158,12 +1322,29 @@ export interface InvoicePatch {
   order_reference?: string | null;
   /** Payment means (BT-81, UNCL4461). */
   payment_means_code?: string | null;
+  /** Text by which you recognise the payment (BT-83). */
+  payment_reference?: string | null;
+  /** Payment terms in words (BT-20); may contain TAB, LF and CR. */
+  payment_terms?: string | null;
+  /** Project (BT-11). */
+  project_reference?: string | null;
+  /** Receiving advice of the buyer (BT-15). */
+  receipt_reference?: string | null;
   /** Buyer name (BT-44). */
   recipient_name?: string;
   /** Buyer identifier in the e-invoicing network (BT-49). */
   recipient_network_id?: string | null;
+  /** Your own number of the order (BT-14). */
+  sales_order_reference?: string | null;
   /** Units of the tax authority's currency for one unit of the invoice's. A number, or a string that holds one. */
   tax_exchange_rate?: Decimal | null;
+  /**
+   * Date when the tax becomes chargeable, if it is neither the issue date nor that of the delivery (BT-7),
+   * YYYY-MM-DD.
+   */
+  tax_point_date?: string | null;
+  /** Tender or lot (BT-17). */
+  tender_reference?: string | null;
   /** Invoice total with tax (BT-112), within the currency's minor unit. A number, or a string that holds one. */
   total_amount?: Decimal;
   /**
@@ -1268,8 +1449,12 @@ export interface InvoiceSummary {
 }
 
 export interface Item {
+  /** Where the buyer books the line (BT-133). */
+  accounting_reference: string | null;
   /** Quantity to which the price applies (BT-149); defaults to 1. */
   base_quantity: Decimal | null;
+  /** Buyer's item identifier (BT-156). */
+  buyer_item_code: string | null;
   /** Classification of the item (BT-158), such as a customs tariff number. */
   commodity_code: string | null;
   /** Scheme of commodity_code (BT-158-1). */
@@ -1286,10 +1471,18 @@ export interface Item {
   name: string | null;
   /** Item net price (BT-146). */
   net_unit_price: Decimal | null;
+  /** Note on the line (BT-127); may contain TAB, LF and CR. */
+  note: string | null;
   /** Line of the purchase order (BT-132). */
   order_line_reference: string | null;
+  /** Country of origin of the item (BT-159), two capital letters. */
+  origin_country: string | null;
   /** Invoiced quantity (BT-129). */
   quantity: Decimal | null;
+  /** Standard item identifier, such as a GTIN (BT-157). */
+  standard_item_code: string | null;
+  /** Scheme of standard_item_code (BT-157-1, ISO 6523); 0160 for a GTIN. */
+  standard_item_scheme: string | null;
   /** Coded reason why no tax is charged (BT-121). */
   tax_exemption_code: string | null;
   /** Why no tax is charged (BT-120). */
@@ -1309,6 +1502,8 @@ export interface Item {
 export interface ItemPatch {
   /** Quantity to which the price applies (BT-149); defaults to 1. A number, or a string that holds one. */
   base_quantity?: Decimal | null;
+  /** Buyer's item identifier (BT-156). */
+  buyer_item_code?: string | null;
   /** Classification of the item (BT-158), such as a customs tariff number. */
   commodity_code?: string | null;
   /** Scheme of commodity_code (BT-158-1). */
@@ -1327,6 +1522,12 @@ export interface ItemPatch {
   name?: string;
   /** Item net price (BT-146). A number, or a string that holds one. */
   net_unit_price?: Decimal | null;
+  /** Country of origin of the item (BT-159), two capital letters. */
+  origin_country?: string | null;
+  /** Standard item identifier, such as a GTIN (BT-157). */
+  standard_item_code?: string | null;
+  /** Scheme of standard_item_code (BT-157-1, ISO 6523); 0160 for a GTIN. */
+  standard_item_scheme?: string | null;
   /** Coded reason why no tax is charged (BT-121). */
   tax_exemption_code?: string | null;
   /** Why no tax is charged (BT-120). */
@@ -1340,8 +1541,12 @@ export interface ItemPatch {
 }
 
 export interface ItemRequest {
+  /** Where the buyer books the line (BT-133). */
+  accounting_reference?: string | null;
   /** Quantity to which the price applies (BT-149); defaults to 1. A number, or a string that holds one. */
   base_quantity?: Decimal | null;
+  /** Buyer's item identifier (BT-156). */
+  buyer_item_code?: string | null;
   /** Classification of the item (BT-158), such as a customs tariff number. */
   commodity_code?: string | null;
   /** Scheme of commodity_code (BT-158-1). */
@@ -1358,10 +1563,18 @@ export interface ItemRequest {
   name: string;
   /** Item net price (BT-146). A number, or a string that holds one. */
   net_unit_price: Decimal;
+  /** Note on the line (BT-127); may contain TAB, LF and CR. */
+  note?: string | null;
   /** Line of the purchase order (BT-132). */
   order_line_reference?: string | null;
+  /** Country of origin of the item (BT-159), two capital letters. */
+  origin_country?: string | null;
   /** Invoiced quantity (BT-129). A number, or a string that holds one. */
   quantity: Decimal;
+  /** Standard item identifier, such as a GTIN (BT-157). */
+  standard_item_code?: string | null;
+  /** Scheme of standard_item_code (BT-157-1, ISO 6523); 0160 for a GTIN. */
+  standard_item_scheme?: string | null;
   /** Coded reason why no tax is charged (BT-121). */
   tax_exemption_code?: string | null;
   /** Why no tax is charged (BT-120). */
@@ -1543,6 +1756,8 @@ export interface ParsedAllowance {
 }
 
 export interface ParsedDocument {
+  /** Where the buyer books the invoice (BT-19). */
+  accounting_reference: string | null;
   /** Allowances and charges on the whole document (BG-20, BG-21). */
   allowances: ParsedAllowance[];
   /**
@@ -1633,6 +1848,8 @@ export interface ParsedFile {
 }
 
 export interface ParsedLine {
+  /** Where the buyer books the line (BT-133). */
+  accounting_reference: string | null;
   /** Allowances and charges on the line (BG-27, BG-28). */
   allowances: ParsedAllowance[];
   /** Quantity to which the price applies (BT-149); null if the document states none, which means 1. */
@@ -1663,6 +1880,8 @@ export interface ParsedLine {
   note: string | null;
   /** Referenced line of the order (BT-132). */
   order_line_reference: string | null;
+  /** Country of origin of the item (BT-159). */
+  origin_country: string | null;
   /** Period of the line (BG-26). */
   period: ParsedPeriod | null;
   /** Quantity (BT-129). */
@@ -1884,10 +2103,18 @@ export interface Preflight {
 }
 
 export interface Profile {
+  /** Seller address line 3 (BT-162). */
+  address_line: string | null;
   /** Default buyer reference (BT-10). */
   buyer_reference: string | null;
   /** Seller city (BT-37). */
   city: string | null;
+  /** E-mail address of the contact (BT-43). */
+  contact_email: string | null;
+  /** Whom the buyer may ask about an invoice: a person or a department (BT-41). */
+  contact_name: string | null;
+  /** Telephone number of the contact (BT-42). */
+  contact_phone: string | null;
   /** Seller country (BT-40). */
   country: string | null;
   /** Usual currency of the company's invoices (ISO 4217). */
@@ -1896,6 +2123,8 @@ export interface Profile {
   endpoint_id: string | null;
   /** Electronic address scheme of the seller (BT-34-1). */
   endpoint_scheme: string | null;
+  /** Additional legal information about the seller, such as its legal form and capital (BT-33). */
+  legal_form: string | null;
   /** Seller name (BT-27). */
   legal_name: string | null;
   /**
@@ -1914,12 +2143,22 @@ export interface Profile {
   logo: string | null;
   /** Payment account (BT-84). */
   payee_account: string | null;
+  /** Name of the payment account (BT-85). */
+  payee_account_name: string | null;
+  /** Bank of the payment account, such as its BIC (BT-86). */
+  payee_bank_id: string | null;
+  /** Seller postal code (BT-38). */
+  postal_code: string | null;
   /** Seller address line 1 (BT-35). */
   street: string | null;
+  /** Seller address line 2 (BT-36). */
+  street_additional: string | null;
   /** Seller country subdivision (BT-39). */
   subdivision: string | null;
   /** Seller tax registration (BT-31). */
   tax_registration_number: string | null;
+  /** Name under which the seller trades, if it is another one (BT-28). */
+  trading_name: string | null;
 }
 
 export interface Quota {

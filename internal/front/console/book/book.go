@@ -57,15 +57,28 @@ func pick(from []drafts.FieldSpec, required string, names ...string) []drafts.Fi
 	return out
 }
 
+// rest returns the descriptions of the fields of an entry that are in none of some groups, in their order.
+func rest[F invoices.BookFields](from []drafts.FieldSpec, groups ...[]drafts.FieldSpec) []drafts.FieldSpec {
+	var names []string
+	for _, spec := range from {
+		of := func(known drafts.FieldSpec) bool { return known.Name == spec.Name }
+		if drafts.HasField[F](spec.Name) && !slices.ContainsFunc(slices.Concat(groups...), of) {
+			names = append(names, spec.Name)
+		}
+	}
+	return pick(from, "", names...)
+}
+
 func customerBook() *book[api.CustomerFields] {
 	defaults := pick(drafts.Fields, "", "currency", "payment_means_code", "payment_terms_days", "note")
 	defaults[2].Kind = drafts.NumberField
+	customer := pick(drafts.Fields, "recipient_name", "recipient_name", "display_name", "buyer_endpoint_scheme",
+		"recipient_network_id", "buyer_street", "buyer_city", "buyer_postal_code", "buyer_subdivision", "buyer_country",
+		"buyer_tax_id", "buyer_legal_id", "buyer_legal_id_scheme", "buyer_reference")
 	return &book[api.CustomerFields]{name: "customers", path: "/customers", of: invoices.Customers,
 		list: view.Tenant.Customers,
 		groups: []fieldGroup{
-			{"customer", pick(drafts.Fields, "recipient_name", "recipient_name", "display_name", "buyer_endpoint_scheme",
-				"recipient_network_id", "buyer_street", "buyer_city", "buyer_subdivision", "buyer_country",
-				"buyer_tax_id", "buyer_legal_id", "buyer_legal_id_scheme", "buyer_reference")},
+			{"customer", customer}, {"customer.more", rest[api.CustomerFields](drafts.Fields, customer, defaults)},
 			{"defaults", defaults},
 		},
 		decoder: strictjson.For[api.CustomerFields](),
@@ -84,15 +97,16 @@ func customerBook() *book[api.CustomerFields] {
 }
 
 func itemCatalogue() *book[api.CatalogueItemFields] {
-	currency := pick(drafts.Fields, "", "currency")
+	item := pick(drafts.ItemFields, "name", "name", "item_code", "unit_code", "description")
+	price := append(pick(drafts.Fields, "", "currency"), pick(drafts.ItemFields, "", "net_unit_price", "base_quantity",
+		"gross_unit_price", "discount_amount")...)
+	tax := pick(drafts.ItemFields, "", "vat_category", "vat_rate", "tax_exemption_code", "tax_exemption_reason",
+		"commodity_code", "commodity_scheme")
 	return &book[api.CatalogueItemFields]{name: "items", path: "/items", of: invoices.Items,
 		list: view.Tenant.CatalogueItems,
 		groups: []fieldGroup{
-			{"item", pick(drafts.ItemFields, "name", "name", "item_code", "unit_code", "description")},
-			{"price", append(currency, pick(drafts.ItemFields, "", "net_unit_price", "base_quantity", "gross_unit_price",
-				"discount_amount")...)},
-			{"tax", pick(drafts.ItemFields, "", "vat_category", "vat_rate", "tax_exemption_code", "tax_exemption_reason",
-				"commodity_code", "commodity_scheme")},
+			{"item", item}, {"price", price}, {"tax", tax},
+			{"item.more", rest[api.CatalogueItemFields](drafts.ItemFields, item, price, tax)},
 		},
 		decoder: strictjson.For[api.CatalogueItemFields](),
 		draft: func(i *api.CatalogueItemFields) (draft api.Draft, prefix string) {

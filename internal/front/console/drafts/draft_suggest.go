@@ -21,8 +21,15 @@ const (
 )
 
 // recipientFields lists the fields that belong to a recipient, which a known recipient replaces.
-var recipientFields = []string{"recipient_name", "recipient_network_id", "buyer_endpoint_scheme", "buyer_street", "buyer_city", "buyer_subdivision", "buyer_country", //nolint:gochecknoglobals // a constant list
-	"buyer_tax_id", "buyer_legal_id", "buyer_legal_id_scheme", "buyer_reference"}
+var recipientFields = func() (names []string) { //nolint:gochecknoglobals // a constant list
+	for _, spec := range Fields {
+		if (strings.HasPrefix(spec.Name, "buyer_") || strings.HasPrefix(spec.Name, "recipient_")) &&
+			HasField[api.CustomerFields](spec.Name) {
+			names = append(names, spec.Name)
+		}
+	}
+	return names
+}()
 
 // suggestedDraft returns the form of a new invoice with what the last one suggests, with texts as the API takes them.
 func suggestedDraft(req *console.Request) (Form, error) {

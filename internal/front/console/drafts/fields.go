@@ -2,6 +2,7 @@ package drafts
 
 import (
 	"cmp"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -115,6 +116,16 @@ func SpecNamed(specs []FieldSpec, name string) FieldSpec {
 		return specs[n]
 	}
 	return FieldSpec{}
+}
+
+// HasField tells whether a type of the API has a field with a JSON name.
+func HasField[T any](name string) bool {
+	for field := range reflect.TypeFor[T]().Fields() {
+		if field.Tag.Get("json") == name {
+			return true
+		}
+	}
+	return false
 }
 
 // Normalized returns the input of a field. Browsers send CR LF for each line break.
