@@ -10,6 +10,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"reflect"
 	"slices"
 	"time"
 
@@ -20,8 +21,9 @@ import (
 	"quittance/internal/platform/problem"
 )
 
-// maxFormFields bounds the fields of a form: a thousand lines of a draft and the fields above them.
-const maxFormFields = 18_000
+// maxFormFields bounds the fields of a form: a thousand lines of a draft, each with the box that saves it, and the fields
+// above them.
+var maxFormFields = 1000 * (reflect.TypeFor[api.Item]().NumField() + 2) //nolint:gochecknoglobals // a constant
 
 // largeFormFactor is the ratio of the largest form to MaxBody: percent-encoding turns one byte into three.
 const largeFormFactor = 4
