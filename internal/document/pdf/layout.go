@@ -125,7 +125,8 @@ func (l *layout) facts() {
 		fact{"Invoicing period", period(l.p.Period)}, fact{"Buyer reference", text(r.Buyer)},
 		fact{"Purchase order", text(r.Order)}, fact{"Sales order", text(r.SalesOrder)}, fact{"Contract", text(r.Contract)},
 		fact{"Project", text(r.Project)}, fact{"Receiving advice", text(r.Receipt)},
-		fact{"Despatch advice", text(r.Despatch)}, fact{"Tender", text(r.Tender)})
+		fact{"Despatch advice", text(r.Despatch)}, fact{"Tender", text(r.Tender)},
+		fact{"Booking reference", text(l.p.AccountingReference)})
 	for _, preceding := range r.PrecedingInvoices {
 		name := "Preceding invoice"
 		if isCredit(l.p) {

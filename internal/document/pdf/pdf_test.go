@@ -176,6 +176,7 @@ func TestEveryField(t *testing.T) {
 		"buyer_legal_id_scheme", // by its name
 		"buyer_subdivision",     // by its name
 		"external_id",           // which means something to the customer alone
+		"items.origin_country",  // by its name
 		"items.unit_code",       // by its name
 		"total_amount",          // not what the lines add up to here
 		"transaction_flags",     // which PINT-AE has for programs

@@ -95,7 +95,8 @@ func (l *layout) description(item *api.ParsedLine, width float64) []line {
 	for _, f := range given(fact{"Item", text(item.ItemCode)}, fact{"Buyer's item", text(item.BuyerItemCode)},
 		fact{"Standard item", scheme(text(item.StandardItemScheme), text(item.StandardItemCode))},
 		fact{"Classification", scheme(text(item.CommodityScheme), text(item.CommodityCode))},
-		fact{"Order line", text(item.OrderLineReference)}, fact{"Period", period(item.Period)},
+		fact{"Origin", country(text(item.OriginCountry))}, fact{"Order line", text(item.OrderLineReference)},
+		fact{"Booking reference", text(item.AccountingReference)}, fact{"Period", period(item.Period)},
 		fact{"No tax", named(text(item.TaxExemptionCode), text(item.TaxExemptionReason))}) {
 		out = append(out, l.pair(f, width)...)
 	}

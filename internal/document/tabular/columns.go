@@ -21,7 +21,8 @@ const (
 
 // Column is one column. Other lists than those of drafts have columns with only a name and a kind.
 type Column struct {
-	// Name is the JSON name of a field of [api.Draft] or [api.Item], which no other column has.
+	// Name is the JSON name of a field of [api.Draft] or [api.Item], which no other column has: an item's field whose name
+	// an invoice has too is line_ and its name.
 	Name string
 	// Item reports that the field is one of an item. All rows of a draft agree in the other columns.
 	Item bool
@@ -30,8 +31,9 @@ type Column struct {
 	Required bool
 	// Meaning is the description of the field, and Example a value, both from the API reference.
 	Meaning, Example string
-	// field is the index of the field in its struct.
-	field int
+	// member is the JSON name, and field the index of the field in its struct.
+	member string
+	field  int
 }
 
 // columns are the columns of drafts, made from the types of the API, so that a new field becomes a column.
@@ -49,8 +51,8 @@ func columnsOf(t reflect.Type, item bool) []Column {
 		if f.Type.Kind() == reflect.Slice {
 			continue
 		}
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		c := Column{Name: name, Item: item, Required: f.Tag.Get("required") == "true", Meaning: f.Tag.Get("doc"),
+		member, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		c := Column{Name: columnName(member, item), member: member, Item: item, Required: f.Tag.Get("required") == "true", Meaning: f.Tag.Get("doc"),
 			Example: f.Tag.Get("example"), field: n}
 		switch {
 		case f.Type == reflect.TypeFor[*api.Decimal]():
@@ -61,6 +63,18 @@ func columnsOf(t reflect.Type, item bool) []Column {
 		out = append(out, c)
 	}
 	return out
+}
+
+// columnName returns the name of the column of a field.
+func columnName(member string, item bool) string {
+	if item {
+		for f := range reflect.TypeFor[api.Draft]().Fields() {
+			if f.Tag.Get("json") == member {
+				return "line_" + member
+			}
+		}
+	}
+	return member
 }
 
 // Rows returns the rows of a draft, one for each item and at least one. Each has a text for each of [Columns], empty

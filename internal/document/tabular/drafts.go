@@ -272,18 +272,18 @@ func sizeAsJSON(rows []Row) (bytes int) {
 	return bytes
 }
 
-// placeOf returns the item, from 0, and the field that the path of a fault names: 2 and "name" for items[2].name.
-func placeOf(path string) (item int, field string) {
+// placeOf returns the item, from 0, and the column that the path of a fault names: 2 and "name" for items[2].name.
+func placeOf(path string) (item int, column string) {
 	if rest, ofItem := strings.CutPrefix(path, "items["); ofItem {
 		number, field, _ := strings.Cut(rest, "].")
 		if item, err := strconv.Atoi(number); err == nil {
-			return item, field
+			return item, columnName(field, true)
 		}
 	}
 	return 0, path
 }
 
-// values are the values of some cells by the names of their columns.
+// values are the values of some cells by the names of their fields.
 type values map[string]string
 
 // readCells reads the cells of a row that belong to the item, or to the invoice.
@@ -308,7 +308,7 @@ func (r *reading) readCells(row *Row, item bool, given Given) (values, error) {
 			r.add(row, c.Name, *fault)
 			row.mark(at, fault.Rule)
 		case value != "":
-			out[c.Name] = value
+			out[c.member] = value
 		}
 	}
 	return out, nil
@@ -344,7 +344,7 @@ func (r *reading) compareInvoice(first *Row, fields values, row *Row, given Give
 		case fault != nil:
 			r.add(row, c.Name, *fault)
 			row.mark(r.at[c.Name], fault.Rule)
-		case !c.equal(value, fields[c.Name]):
+		case !c.equal(value, fields[c.member]):
 			r.add(row, c.Name, api.Fault{Rule: ruleDisagreement,
 				Message: fmt.Sprintf("differs from row %d of the same invoice", first.Number)})
 		}
