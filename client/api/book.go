@@ -23,7 +23,7 @@ type CustomerFields struct {
 	BuyerCountry          *string `json:"buyer_country" pattern:"^[A-Z]{2}$" patternDescription:"two capital letters (ISO 3166-1 alpha-2)" doc:"Buyer country (BT-55), two capital letters." example:"AE"`
 	BuyerTaxID            *string `json:"buyer_tax_id" maxLength:"64" doc:"Buyer tax registration (BT-48)." example:"100200300400003"`
 	BuyerLegalID          *string `json:"buyer_legal_id" maxLength:"64" doc:"Buyer legal registration (BT-47)." example:"CN-1234567"`
-	BuyerLegalIDScheme    *string `json:"buyer_legal_id_scheme" maxLength:"64" doc:"Kind of the legal registration: its identification scheme (BT-47-1), or in the UAE its type, TL, EID, PAS or CD." example:"TL"`
+	BuyerLegalIDScheme    *string `json:"buyer_legal_id_scheme" maxLength:"64" doc:"Kind of the legal registration: its identification scheme (BT-47-1), or in the UAE its type, TL, EID, PAS or CD (BTAE-16)." example:"TL"`
 	BuyerLegalIDIssuer    *string `json:"buyer_legal_id_issuer" maxLength:"256" doc:"Issuer of the legal registration, which some kinds require in the UAE: the authority of a trade licence (BTAE-11), or the country of a passport." example:"Department of Economy and Tourism"`
 	BuyerIdentifier       *string `json:"buyer_identifier" maxLength:"64" doc:"Another identifier of the buyer, such as your customer number or its GLN (BT-46)." example:"C-1042"`
 	BuyerIdentifierScheme *string `json:"buyer_identifier_scheme" maxLength:"64" doc:"Scheme of buyer_identifier (BT-46-1, ISO 6523)." example:"0088"`

@@ -23,17 +23,16 @@ type InvoiceSummary struct {
 	TotalAmount           *Decimal    `json:"total_amount" required:"true" group:"invoice" unit:"money" doc:"Invoice total with tax (BT-112), within the currency's minor unit." example:"1050.00"`
 	Currency              *string     `json:"currency" required:"true" codelist:"currency" group:"invoice" codes:"currencies" doc:"Invoice currency (BT-5, ISO 4217)." example:"AED"`
 	IssueDate             *string     `json:"issue_date" required:"true" format:"date" group:"invoice" doc:"Issue date (BT-2), YYYY-MM-DD." example:"2026-03-01"`
-	IssueTime             *string     `json:"issue_time" pattern:"^([01][0-9]|2[0-3]):[0-5][0-9]$" patternDescription:"a time of day HH:MM" group:"invoice" doc:"Issue time, HH:MM." example:"09:30"`
+	IssueTime             *string     `json:"issue_time" pattern:"^([01][0-9]|2[0-3]):[0-5][0-9]$" patternDescription:"a time of day HH:MM" group:"invoice" doc:"Issue time, HH:MM (IBT-168)." example:"09:30"`
 	DueDate               *string     `json:"due_date" format:"date" group:"invoice" doc:"Payment due date (BT-9), YYYY-MM-DD." example:"2026-03-31"`
 	TaxPointDate          *string     `json:"tax_point_date" format:"date" group:"tax" doc:"Date when the tax becomes chargeable, if it is neither the issue date nor that of the delivery (BT-7), YYYY-MM-DD." example:"2026-02-28"`
 	PaymentMeansCode      *string     `json:"payment_means_code" maxLength:"64" group:"invoice" codes:"payment-means" doc:"Payment means (BT-81, UNCL4461)." example:"30"`
-	PaymentTerms          *string     `json:"payment_terms" maxLength:"1024" text:"multi" group:"payment" doc:"Payment terms in words (BT-20); may contain TAB, LF and CR." example:"30 days net"`
 	PaymentReference      *string     `json:"payment_reference" maxLength:"64" group:"payment" doc:"Text by which you recognise the payment (BT-83)." example:"RF18 5390 0754 7034"`
 	ExternalID            *string     `json:"external_id" maxLength:"64" group:"references" doc:"Your system's key for the invoice. It has no meaning here and need not be unique." example:"ERP-0815"`
 	Note                  *string     `json:"note" maxLength:"1024" text:"multi" group:"notes" doc:"Note on the invoice (BT-22); may contain TAB, LF and CR." example:"Delivered in two parts."`
 	BuyerTaxID            *string     `json:"buyer_tax_id" maxLength:"64" group:"buyer" doc:"Buyer tax registration (BT-48)." example:"100200300400003"`
 	BuyerLegalID          *string     `json:"buyer_legal_id" maxLength:"64" group:"buyer" doc:"Buyer legal registration (BT-47)." example:"CN-1234567"`
-	BuyerLegalIDScheme    *string     `json:"buyer_legal_id_scheme" maxLength:"64" group:"buyer" codes:"registration-types" doc:"Kind of the legal registration: its identification scheme (BT-47-1), or in the UAE its type, TL, EID, PAS or CD." example:"TL"`
+	BuyerLegalIDScheme    *string     `json:"buyer_legal_id_scheme" maxLength:"64" group:"buyer" codes:"registration-types" doc:"Kind of the legal registration: its identification scheme (BT-47-1), or in the UAE its type, TL, EID, PAS or CD (BTAE-16)." example:"TL"`
 	BuyerLegalIDIssuer    *string     `json:"buyer_legal_id_issuer" maxLength:"256" group:"buyer" doc:"Issuer of the legal registration, which some kinds require in the UAE: the authority of a trade licence (BTAE-11), or the country of a passport." example:"Department of Economy and Tourism"`
 	BuyerIdentifier       *string     `json:"buyer_identifier" maxLength:"64" group:"buyer" doc:"Another identifier of the buyer, such as your customer number or its GLN (BT-46)." example:"C-1042"`
 	BuyerIdentifierScheme *string     `json:"buyer_identifier_scheme" maxLength:"64" group:"buyer" doc:"Scheme of buyer_identifier (BT-46-1, ISO 6523)." example:"0088"`
@@ -46,8 +45,8 @@ type InvoiceSummary struct {
 	ReceiptReference      *string     `json:"receipt_reference" maxLength:"64" group:"references" doc:"Receiving advice of the buyer (BT-15)." example:"GR-2201"`
 	TenderReference       *string     `json:"tender_reference" maxLength:"64" group:"references" doc:"Tender or lot (BT-17)." example:"TENDER-12"`
 	AccountingReference   *string     `json:"accounting_reference" maxLength:"64" group:"references" doc:"Where the buyer books the invoice (BT-19)." example:"4217-100"`
-	TaxExchangeRate       *Decimal    `json:"tax_exchange_rate" exclusiveMinimum:"0" group:"tax" doc:"Units of the tax authority's currency for one unit of the invoice's." example:"3.6725"`
-	TransactionFlags      *string     `json:"transaction_flags" pattern:"^[01]{8}$" patternDescription:"eight digits, each 0 or 1" group:"tax" doc:"Kinds of supply, one digit each, 1 for yes: free trade zone, deemed supply, profit margin scheme, summary invoice, continuous supply, agent billing, electronic commerce, export." example:"00000001"`
+	TaxExchangeRate       *Decimal    `json:"tax_exchange_rate" exclusiveMinimum:"0" group:"tax" doc:"Units of the tax authority's currency for one unit of the invoice's (BTAE-04)." example:"3.6725"`
+	TransactionFlags      *string     `json:"transaction_flags" pattern:"^[01]{8}$" patternDescription:"eight digits, each 0 or 1" group:"tax" doc:"Kinds of supply, one digit each, 1 for yes: free trade zone, deemed supply, profit margin scheme, summary invoice, continuous supply, agent billing, electronic commerce, export (BTAE-02)." example:"00000001"`
 	ItemCount             int         `json:"item_count" minimum:"0" doc:"Number of invoice lines; read the invoice for the lines themselves." example:"1"`
 	Submitted             bool        `json:"submitted" doc:"True as soon as the intent to submit is stored. It does not mean that the document was delivered."`
 	SubmittedAt           *time.Time  `json:"submitted_at" doc:"When the intent to submit was stored."`

@@ -52,8 +52,8 @@ func columnsOf(t reflect.Type, item bool) []Column {
 			continue
 		}
 		member, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		c := Column{Name: columnName(member, item), member: member, Item: item, Required: f.Tag.Get("required") == "true", Meaning: f.Tag.Get("doc"),
-			Example: f.Tag.Get("example"), field: n}
+		c := Column{Name: columnName(member, item), Item: item, Required: f.Tag.Get("required") == "true",
+			Meaning: f.Tag.Get("doc"), Example: f.Tag.Get("example"), member: member, field: n}
 		switch {
 		case f.Type == reflect.TypeFor[*api.Decimal]():
 			c.Kind = Decimal

@@ -58,8 +58,8 @@ const (
 )
 
 // classification describes the classification of an item, if another element has not named it already. In PINT-AE it
-// has the code of the goods or services of a line with reverse charge too (BTAE-09), which is the coded reason why no tax
-// is charged: it tells whether that was described here.
+// has the code of the goods or services of a line with reverse charge too (BTAE-09), which is the coded reason why no
+// tax is charged: it tells whether that was described here.
 func (n node) classification(l *api.ParsedLine) (nature bool) {
 	const group, code = "cac:CommodityClassification", "cbc:ItemClassificationCode"
 	if n.out == nil {

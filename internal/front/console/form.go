@@ -21,8 +21,8 @@ import (
 	"quittance/internal/platform/problem"
 )
 
-// maxFormFields bounds the fields of a form: a thousand lines of a draft, each with the box that saves it, and the fields
-// above them.
+// maxFormFields bounds the fields of a form: a thousand lines of a draft, each with the box that saves it, and the
+// fields above them.
 var maxFormFields = 1000 * (reflect.TypeFor[api.Item]().NumField() + 2) //nolint:gochecknoglobals // a constant
 
 // largeFormFactor is the ratio of the largest form to MaxBody: percent-encoding turns one byte into three.

@@ -524,7 +524,7 @@ class Customer(TypedDict):
     #: trade licence (BTAE-11), or the country of a passport.
     buyer_legal_id_issuer: str | None
     #: Kind of the legal registration: its identification scheme (BT-47-1), or in the UAE its type,
-    #: TL, EID, PAS or CD.
+    #: TL, EID, PAS or CD (BTAE-16).
     buyer_legal_id_scheme: str | None
     #: Buyer postal code (BT-53).
     buyer_postal_code: str | None
@@ -584,7 +584,7 @@ class CustomerFieldsRequest(TypedDict):
     #: trade licence (BTAE-11), or the country of a passport.
     buyer_legal_id_issuer: NotRequired[str | None]
     #: Kind of the legal registration: its identification scheme (BT-47-1), or in the UAE its type,
-    #: TL, EID, PAS or CD.
+    #: TL, EID, PAS or CD (BTAE-16).
     buyer_legal_id_scheme: NotRequired[str | None]
     #: Buyer postal code (BT-53).
     buyer_postal_code: NotRequired[str | None]
@@ -638,7 +638,7 @@ class CustomerPatch(TypedDict):
     #: trade licence (BTAE-11), or the country of a passport.
     buyer_legal_id_issuer: NotRequired[str | None]
     #: Kind of the legal registration: its identification scheme (BT-47-1), or in the UAE its type,
-    #: TL, EID, PAS or CD.
+    #: TL, EID, PAS or CD (BTAE-16).
     buyer_legal_id_scheme: NotRequired[str | None]
     #: Buyer postal code (BT-53).
     buyer_postal_code: NotRequired[str | None]
@@ -761,7 +761,7 @@ class DraftRequest(TypedDict):
     #: trade licence (BTAE-11), or the country of a passport.
     buyer_legal_id_issuer: NotRequired[str | None]
     #: Kind of the legal registration: its identification scheme (BT-47-1), or in the UAE its type,
-    #: TL, EID, PAS or CD.
+    #: TL, EID, PAS or CD (BTAE-16).
     buyer_legal_id_scheme: NotRequired[str | None]
     #: Buyer postal code (BT-53).
     buyer_postal_code: NotRequired[str | None]
@@ -791,7 +791,7 @@ class DraftRequest(TypedDict):
     invoice_number: str
     #: Issue date (BT-2), YYYY-MM-DD.
     issue_date: str
-    #: Issue time, HH:MM.
+    #: Issue time, HH:MM (IBT-168).
     issue_time: NotRequired[str | None]
     #: Invoice lines (BG-25).
     items: list[ItemRequest]
@@ -815,8 +815,8 @@ class DraftRequest(TypedDict):
     recipient_network_id: NotRequired[str | None]
     #: Your own number of the order (BT-14).
     sales_order_reference: NotRequired[str | None]
-    #: Units of the tax authority's currency for one unit of the invoice's. A number, or a string
-    #: that holds one.
+    #: Units of the tax authority's currency for one unit of the invoice's (BTAE-04). A number, or
+    #: a string that holds one.
     tax_exchange_rate: NotRequired[Decimal | int | str | None]
     #: Date when the tax becomes chargeable, if it is neither the issue date nor that of the
     #: delivery (BT-7), YYYY-MM-DD.
@@ -827,7 +827,8 @@ class DraftRequest(TypedDict):
     #: that holds one.
     total_amount: Decimal | int | str
     #: Kinds of supply, one digit each, 1 for yes: free trade zone, deemed supply, profit margin
-    #: scheme, summary invoice, continuous supply, agent billing, electronic commerce, export.
+    #: scheme, summary invoice, continuous supply, agent billing, electronic commerce, export
+    #: (BTAE-02).
     transaction_flags: NotRequired[str | None]
 
 
@@ -1184,7 +1185,7 @@ class Invoice(TypedDict):
     #: trade licence (BTAE-11), or the country of a passport.
     buyer_legal_id_issuer: str | None
     #: Kind of the legal registration: its identification scheme (BT-47-1), or in the UAE its type,
-    #: TL, EID, PAS or CD.
+    #: TL, EID, PAS or CD (BTAE-16).
     buyer_legal_id_scheme: str | None
     #: Buyer postal code (BT-53).
     buyer_postal_code: str | None
@@ -1221,7 +1222,7 @@ class Invoice(TypedDict):
     invoice_number: str | None
     #: Issue date (BT-2), YYYY-MM-DD.
     issue_date: str | None
-    #: Issue time, HH:MM.
+    #: Issue time, HH:MM (IBT-168).
     issue_time: str | None
     #: Invoice lines (BG-25).
     items: list[Item]
@@ -1266,7 +1267,7 @@ class Invoice(TypedDict):
     submitted_at: str | None
     #: Tax-authority reporting state, verbatim; null if never reported.
     tax_authority_state: str | None
-    #: Units of the tax authority's currency for one unit of the invoice's.
+    #: Units of the tax authority's currency for one unit of the invoice's (BTAE-04).
     tax_exchange_rate: Decimal | None
     #: Date when the tax becomes chargeable, if it is neither the issue date nor that of the
     #: delivery (BT-7), YYYY-MM-DD.
@@ -1276,7 +1277,8 @@ class Invoice(TypedDict):
     #: Invoice total with tax (BT-112), within the currency's minor unit.
     total_amount: Decimal | None
     #: Kinds of supply, one digit each, 1 for yes: free trade zone, deemed supply, profit margin
-    #: scheme, summary invoice, continuous supply, agent billing, electronic commerce, export.
+    #: scheme, summary invoice, continuous supply, agent billing, electronic commerce, export
+    #: (BTAE-02).
     transaction_flags: str | None
     #: When the draft, or the information about its submission, last changed (UTC).
     updated_at: str
@@ -1308,7 +1310,7 @@ class InvoicePatch(TypedDict):
     #: trade licence (BTAE-11), or the country of a passport.
     buyer_legal_id_issuer: NotRequired[str | None]
     #: Kind of the legal registration: its identification scheme (BT-47-1), or in the UAE its type,
-    #: TL, EID, PAS or CD.
+    #: TL, EID, PAS or CD (BTAE-16).
     buyer_legal_id_scheme: NotRequired[str | None]
     #: Buyer postal code (BT-53).
     buyer_postal_code: NotRequired[str | None]
@@ -1338,7 +1340,7 @@ class InvoicePatch(TypedDict):
     invoice_number: NotRequired[str]
     #: Issue date (BT-2), YYYY-MM-DD.
     issue_date: NotRequired[str]
-    #: Issue time, HH:MM.
+    #: Issue time, HH:MM (IBT-168).
     issue_time: NotRequired[str | None]
     #: Invoice lines (BG-25).
     items: NotRequired[list[ItemRequest]]
@@ -1362,8 +1364,8 @@ class InvoicePatch(TypedDict):
     recipient_network_id: NotRequired[str | None]
     #: Your own number of the order (BT-14).
     sales_order_reference: NotRequired[str | None]
-    #: Units of the tax authority's currency for one unit of the invoice's. A number, or a string
-    #: that holds one.
+    #: Units of the tax authority's currency for one unit of the invoice's (BTAE-04). A number, or
+    #: a string that holds one.
     tax_exchange_rate: NotRequired[Decimal | int | str | None]
     #: Date when the tax becomes chargeable, if it is neither the issue date nor that of the
     #: delivery (BT-7), YYYY-MM-DD.
@@ -1374,32 +1376,50 @@ class InvoicePatch(TypedDict):
     #: that holds one.
     total_amount: NotRequired[Decimal | int | str]
     #: Kinds of supply, one digit each, 1 for yes: free trade zone, deemed supply, profit margin
-    #: scheme, summary invoice, continuous supply, agent billing, electronic commerce, export.
+    #: scheme, summary invoice, continuous supply, agent billing, electronic commerce, export
+    #: (BTAE-02).
     transaction_flags: NotRequired[str | None]
 
 
 class InvoiceSummary(TypedDict):
     """What a response contains."""
 
+    #: Where the buyer books the invoice (BT-19).
+    accounting_reference: str | None
+    #: Buyer address line 3 (BT-163).
+    buyer_address_line: str | None
     #: Buyer city (BT-52).
     buyer_city: str | None
     #: Buyer country (BT-55), two capital letters.
     buyer_country: str | None
     #: Electronic address scheme of the buyer (BT-49-1, EAS code).
     buyer_endpoint_scheme: str | None
+    #: Another identifier of the buyer, such as your customer number or its GLN (BT-46).
+    buyer_identifier: str | None
+    #: Scheme of buyer_identifier (BT-46-1, ISO 6523).
+    buyer_identifier_scheme: str | None
     #: Buyer legal registration (BT-47).
     buyer_legal_id: str | None
+    #: Issuer of the legal registration, which some kinds require in the UAE: the authority of a
+    #: trade licence (BTAE-11), or the country of a passport.
+    buyer_legal_id_issuer: str | None
     #: Kind of the legal registration: its identification scheme (BT-47-1), or in the UAE its type,
-    #: TL, EID, PAS or CD.
+    #: TL, EID, PAS or CD (BTAE-16).
     buyer_legal_id_scheme: str | None
+    #: Buyer postal code (BT-53).
+    buyer_postal_code: str | None
     #: Reference that the buyer asked for (BT-10); defaults to that of the company profile.
     buyer_reference: str | None
     #: Buyer address line 1 (BT-50).
     buyer_street: str | None
+    #: Buyer address line 2 (BT-51).
+    buyer_street_additional: str | None
     #: Buyer country subdivision (BT-54).
     buyer_subdivision: str | None
     #: Buyer tax registration (BT-48).
     buyer_tax_id: str | None
+    #: Name under which the buyer trades, if it is another one (BT-45).
+    buyer_trading_name: str | None
     #: True if no field is missing for submission.
     complete: bool
     #: Contract (BT-12).
@@ -1408,6 +1428,8 @@ class InvoiceSummary(TypedDict):
     created_at: str
     #: Invoice currency (BT-5, ISO 4217).
     currency: str | None
+    #: Despatch advice, or delivery note (BT-16).
+    despatch_reference: str | None
     #: Payment due date (BT-9), YYYY-MM-DD.
     due_date: str | None
     #: Your system's key for the invoice. It has no meaning here and need not be unique.
@@ -1418,7 +1440,7 @@ class InvoiceSummary(TypedDict):
     invoice_number: str | None
     #: Issue date (BT-2), YYYY-MM-DD.
     issue_date: str | None
-    #: Issue time, HH:MM.
+    #: Issue time, HH:MM (IBT-168).
     issue_time: str | None
     #: Number of invoice lines; read the invoice for the lines themselves.
     item_count: int
@@ -1432,14 +1454,22 @@ class InvoiceSummary(TypedDict):
     order_reference: str | None
     #: Payment means (BT-81, UNCL4461).
     payment_means_code: str | None
+    #: Text by which you recognise the payment (BT-83).
+    payment_reference: str | None
+    #: Project (BT-11).
+    project_reference: str | None
     #: Top-level provider invoice state, verbatim; null if never reported.
     provider_invoice_state: str | None
+    #: Receiving advice of the buyer (BT-15).
+    receipt_reference: str | None
     #: Receiver state, verbatim; null if never reported.
     receiver_state: str | None
     #: Buyer name (BT-44).
     recipient_name: str | None
     #: Buyer identifier in the e-invoicing network (BT-49).
     recipient_network_id: str | None
+    #: Your own number of the order (BT-14).
+    sales_order_reference: str | None
     #: Further information about each of the four states.
     states: StateDetails
     #: The current submission, or null.
@@ -1453,12 +1483,18 @@ class InvoiceSummary(TypedDict):
     submitted_at: str | None
     #: Tax-authority reporting state, verbatim; null if never reported.
     tax_authority_state: str | None
-    #: Units of the tax authority's currency for one unit of the invoice's.
+    #: Units of the tax authority's currency for one unit of the invoice's (BTAE-04).
     tax_exchange_rate: Decimal | None
+    #: Date when the tax becomes chargeable, if it is neither the issue date nor that of the
+    #: delivery (BT-7), YYYY-MM-DD.
+    tax_point_date: str | None
+    #: Tender or lot (BT-17).
+    tender_reference: str | None
     #: Invoice total with tax (BT-112), within the currency's minor unit.
     total_amount: Decimal | None
     #: Kinds of supply, one digit each, 1 for yes: free trade zone, deemed supply, profit margin
-    #: scheme, summary invoice, continuous supply, agent billing, electronic commerce, export.
+    #: scheme, summary invoice, continuous supply, agent billing, electronic commerce, export
+    #: (BTAE-02).
     transaction_flags: str | None
     #: When the draft, or the information about its submission, last changed (UTC).
     updated_at: str

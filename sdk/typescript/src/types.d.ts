@@ -487,8 +487,8 @@ export interface Customer {
    */
   buyer_legal_id_issuer: string | null;
   /**
-   * Kind of the legal registration: its identification scheme (BT-47-1), or in the UAE its type, TL, EID, PAS or
-   * CD.
+   * Kind of the legal registration: its identification scheme (BT-47-1), or in the UAE its type, TL, EID, PAS or CD
+   * (BTAE-16).
    */
   buyer_legal_id_scheme: string | null;
   /** Buyer postal code (BT-53). */
@@ -551,8 +551,8 @@ export interface CustomerFieldsRequest {
    */
   buyer_legal_id_issuer?: string | null;
   /**
-   * Kind of the legal registration: its identification scheme (BT-47-1), or in the UAE its type, TL, EID, PAS or
-   * CD.
+   * Kind of the legal registration: its identification scheme (BT-47-1), or in the UAE its type, TL, EID, PAS or CD
+   * (BTAE-16).
    */
   buyer_legal_id_scheme?: string | null;
   /** Buyer postal code (BT-53). */
@@ -610,8 +610,8 @@ export interface CustomerPatch {
    */
   buyer_legal_id_issuer?: string | null;
   /**
-   * Kind of the legal registration: its identification scheme (BT-47-1), or in the UAE its type, TL, EID, PAS or
-   * CD.
+   * Kind of the legal registration: its identification scheme (BT-47-1), or in the UAE its type, TL, EID, PAS or CD
+   * (BTAE-16).
    */
   buyer_legal_id_scheme?: string | null;
   /** Buyer postal code (BT-53). */
@@ -737,8 +737,8 @@ export interface DraftRequest {
    */
   buyer_legal_id_issuer?: string | null;
   /**
-   * Kind of the legal registration: its identification scheme (BT-47-1), or in the UAE its type, TL, EID, PAS or
-   * CD.
+   * Kind of the legal registration: its identification scheme (BT-47-1), or in the UAE its type, TL, EID, PAS or CD
+   * (BTAE-16).
    */
   buyer_legal_id_scheme?: string | null;
   /** Buyer postal code (BT-53). */
@@ -769,7 +769,7 @@ export interface DraftRequest {
   invoice_number: string;
   /** Issue date (BT-2), YYYY-MM-DD. */
   issue_date: string;
-  /** Issue time, HH:MM. */
+  /** Issue time, HH:MM (IBT-168). */
   issue_time?: string | null;
   /** Invoice lines (BG-25). */
   items: ItemRequest[];
@@ -793,7 +793,10 @@ export interface DraftRequest {
   recipient_network_id?: string | null;
   /** Your own number of the order (BT-14). */
   sales_order_reference?: string | null;
-  /** Units of the tax authority's currency for one unit of the invoice's. A number, or a string that holds one. */
+  /**
+   * Units of the tax authority's currency for one unit of the invoice's (BTAE-04). A number, or a string that holds
+   * one.
+   */
   tax_exchange_rate?: Decimal | null;
   /**
    * Date when the tax becomes chargeable, if it is neither the issue date nor that of the delivery (BT-7),
@@ -806,7 +809,7 @@ export interface DraftRequest {
   total_amount: Decimal;
   /**
    * Kinds of supply, one digit each, 1 for yes: free trade zone, deemed supply, profit margin scheme, summary
-   * invoice, continuous supply, agent billing, electronic commerce, export.
+   * invoice, continuous supply, agent billing, electronic commerce, export (BTAE-02).
    */
   transaction_flags?: string | null;
 }
@@ -1147,8 +1150,8 @@ export interface Invoice {
    */
   buyer_legal_id_issuer: string | null;
   /**
-   * Kind of the legal registration: its identification scheme (BT-47-1), or in the UAE its type, TL, EID, PAS or
-   * CD.
+   * Kind of the legal registration: its identification scheme (BT-47-1), or in the UAE its type, TL, EID, PAS or CD
+   * (BTAE-16).
    */
   buyer_legal_id_scheme: string | null;
   /** Buyer postal code (BT-53). */
@@ -1188,7 +1191,7 @@ export interface Invoice {
   invoice_number: string | null;
   /** Issue date (BT-2), YYYY-MM-DD. */
   issue_date: string | null;
-  /** Issue time, HH:MM. */
+  /** Issue time, HH:MM (IBT-168). */
   issue_time: string | null;
   /** Invoice lines (BG-25). */
   items: Item[];
@@ -1234,7 +1237,7 @@ export interface Invoice {
   submitted_at: string | null;
   /** Tax-authority reporting state, verbatim; null if never reported. */
   tax_authority_state: string | null;
-  /** Units of the tax authority's currency for one unit of the invoice's. */
+  /** Units of the tax authority's currency for one unit of the invoice's (BTAE-04). */
   tax_exchange_rate: Decimal | null;
   /**
    * Date when the tax becomes chargeable, if it is neither the issue date nor that of the delivery (BT-7),
@@ -1247,7 +1250,7 @@ export interface Invoice {
   total_amount: Decimal | null;
   /**
    * Kinds of supply, one digit each, 1 for yes: free trade zone, deemed supply, profit margin scheme, summary
-   * invoice, continuous supply, agent billing, electronic commerce, export.
+   * invoice, continuous supply, agent billing, electronic commerce, export (BTAE-02).
    */
   transaction_flags: string | null;
   /** When the draft, or the information about its submission, last changed (UTC). */
@@ -1280,8 +1283,8 @@ export interface InvoicePatch {
    */
   buyer_legal_id_issuer?: string | null;
   /**
-   * Kind of the legal registration: its identification scheme (BT-47-1), or in the UAE its type, TL, EID, PAS or
-   * CD.
+   * Kind of the legal registration: its identification scheme (BT-47-1), or in the UAE its type, TL, EID, PAS or CD
+   * (BTAE-16).
    */
   buyer_legal_id_scheme?: string | null;
   /** Buyer postal code (BT-53). */
@@ -1312,7 +1315,7 @@ export interface InvoicePatch {
   invoice_number?: string;
   /** Issue date (BT-2), YYYY-MM-DD. */
   issue_date?: string;
-  /** Issue time, HH:MM. */
+  /** Issue time, HH:MM (IBT-168). */
   issue_time?: string | null;
   /** Invoice lines (BG-25). */
   items?: ItemRequest[];
@@ -1336,7 +1339,10 @@ export interface InvoicePatch {
   recipient_network_id?: string | null;
   /** Your own number of the order (BT-14). */
   sales_order_reference?: string | null;
-  /** Units of the tax authority's currency for one unit of the invoice's. A number, or a string that holds one. */
+  /**
+   * Units of the tax authority's currency for one unit of the invoice's (BTAE-04). A number, or a string that holds
+   * one.
+   */
   tax_exchange_rate?: Decimal | null;
   /**
    * Date when the tax becomes chargeable, if it is neither the issue date nor that of the delivery (BT-7),
@@ -1349,33 +1355,52 @@ export interface InvoicePatch {
   total_amount?: Decimal;
   /**
    * Kinds of supply, one digit each, 1 for yes: free trade zone, deemed supply, profit margin scheme, summary
-   * invoice, continuous supply, agent billing, electronic commerce, export.
+   * invoice, continuous supply, agent billing, electronic commerce, export (BTAE-02).
    */
   transaction_flags?: string | null;
 }
 
 export interface InvoiceSummary {
+  /** Where the buyer books the invoice (BT-19). */
+  accounting_reference: string | null;
+  /** Buyer address line 3 (BT-163). */
+  buyer_address_line: string | null;
   /** Buyer city (BT-52). */
   buyer_city: string | null;
   /** Buyer country (BT-55), two capital letters. */
   buyer_country: string | null;
   /** Electronic address scheme of the buyer (BT-49-1, EAS code). */
   buyer_endpoint_scheme: string | null;
+  /** Another identifier of the buyer, such as your customer number or its GLN (BT-46). */
+  buyer_identifier: string | null;
+  /** Scheme of buyer_identifier (BT-46-1, ISO 6523). */
+  buyer_identifier_scheme: string | null;
   /** Buyer legal registration (BT-47). */
   buyer_legal_id: string | null;
   /**
-   * Kind of the legal registration: its identification scheme (BT-47-1), or in the UAE its type, TL, EID, PAS or
-   * CD.
+   * Issuer of the legal registration, which some kinds require in the UAE: the authority of a trade licence
+   * (BTAE-11), or the country of a passport.
+   */
+  buyer_legal_id_issuer: string | null;
+  /**
+   * Kind of the legal registration: its identification scheme (BT-47-1), or in the UAE its type, TL, EID, PAS or CD
+   * (BTAE-16).
    */
   buyer_legal_id_scheme: string | null;
+  /** Buyer postal code (BT-53). */
+  buyer_postal_code: string | null;
   /** Reference that the buyer asked for (BT-10); defaults to that of the company profile. */
   buyer_reference: string | null;
   /** Buyer address line 1 (BT-50). */
   buyer_street: string | null;
+  /** Buyer address line 2 (BT-51). */
+  buyer_street_additional: string | null;
   /** Buyer country subdivision (BT-54). */
   buyer_subdivision: string | null;
   /** Buyer tax registration (BT-48). */
   buyer_tax_id: string | null;
+  /** Name under which the buyer trades, if it is another one (BT-45). */
+  buyer_trading_name: string | null;
   /** True if no field is missing for submission. */
   complete: boolean;
   /** Contract (BT-12). */
@@ -1384,6 +1409,8 @@ export interface InvoiceSummary {
   created_at: string;
   /** Invoice currency (BT-5, ISO 4217). */
   currency: string | null;
+  /** Despatch advice, or delivery note (BT-16). */
+  despatch_reference: string | null;
   /** Payment due date (BT-9), YYYY-MM-DD. */
   due_date: string | null;
   /** Your system's key for the invoice. It has no meaning here and need not be unique. */
@@ -1394,7 +1421,7 @@ export interface InvoiceSummary {
   invoice_number: string | null;
   /** Issue date (BT-2), YYYY-MM-DD. */
   issue_date: string | null;
-  /** Issue time, HH:MM. */
+  /** Issue time, HH:MM (IBT-168). */
   issue_time: string | null;
   /** Number of invoice lines; read the invoice for the lines themselves. */
   item_count: number;
@@ -1408,14 +1435,22 @@ export interface InvoiceSummary {
   order_reference: string | null;
   /** Payment means (BT-81, UNCL4461). */
   payment_means_code: string | null;
+  /** Text by which you recognise the payment (BT-83). */
+  payment_reference: string | null;
+  /** Project (BT-11). */
+  project_reference: string | null;
   /** Top-level provider invoice state, verbatim; null if never reported. */
   provider_invoice_state: string | null;
+  /** Receiving advice of the buyer (BT-15). */
+  receipt_reference: string | null;
   /** Receiver state, verbatim; null if never reported. */
   receiver_state: string | null;
   /** Buyer name (BT-44). */
   recipient_name: string | null;
   /** Buyer identifier in the e-invoicing network (BT-49). */
   recipient_network_id: string | null;
+  /** Your own number of the order (BT-14). */
+  sales_order_reference: string | null;
   /** Further information about each of the four states. */
   states: StateDetails;
   /** The current submission, or null. */
@@ -1428,13 +1463,20 @@ export interface InvoiceSummary {
   submitted_at: string | null;
   /** Tax-authority reporting state, verbatim; null if never reported. */
   tax_authority_state: string | null;
-  /** Units of the tax authority's currency for one unit of the invoice's. */
+  /** Units of the tax authority's currency for one unit of the invoice's (BTAE-04). */
   tax_exchange_rate: Decimal | null;
+  /**
+   * Date when the tax becomes chargeable, if it is neither the issue date nor that of the delivery (BT-7),
+   * YYYY-MM-DD.
+   */
+  tax_point_date: string | null;
+  /** Tender or lot (BT-17). */
+  tender_reference: string | null;
   /** Invoice total with tax (BT-112), within the currency's minor unit. */
   total_amount: Decimal | null;
   /**
    * Kinds of supply, one digit each, 1 for yes: free trade zone, deemed supply, profit margin scheme, summary
-   * invoice, continuous supply, agent billing, electronic commerce, export.
+   * invoice, continuous supply, agent billing, electronic commerce, export (BTAE-02).
    */
   transaction_flags: string | null;
   /** When the draft, or the information about its submission, last changed (UTC). */

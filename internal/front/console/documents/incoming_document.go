@@ -162,7 +162,8 @@ func newReceivedDocument(w *console.Words, p *api.ParsedDocument) *receivedDocum
 	out.Details = append(receivedPayment(w, &p.Payment), nonEmpty([]detail{
 		{"tax_point_date", w.Messages.DayText(p.TaxPointDate)}, {"period", periodText(w, p.Period)},
 		{"preceding", strings.Join(preceding, ", ")}, {"reason_code", console.Deref(p.ReasonCode)},
-		{"accounting_reference", console.Deref(p.AccountingReference)}, {"buyer_reference", console.Deref(r.Buyer)}, {"order", console.Deref(r.Order)}, {"sales_order",
+		{"accounting_reference", console.Deref(p.AccountingReference)},
+		{"buyer_reference", console.Deref(r.Buyer)}, {"order", console.Deref(r.Order)}, {"sales_order",
 			console.Deref(r.SalesOrder)},
 		{"contract", console.Deref(r.Contract)}, {"project", console.Deref(r.Project)}, {"receipt", console.Deref(r.Receipt)},
 		{"despatch", console.Deref(r.Despatch)}, {"tender", console.Deref(r.Tender)}, {"tax_exchange_rate",

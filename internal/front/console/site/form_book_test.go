@@ -205,7 +205,7 @@ func TestCustomerLandsInDraft(t *testing.T) {
 					field.Set(reflect.ValueOf(new(fmt.Sprintf("Branch %d", n))))
 				case "currency":
 					field.Set(reflect.ValueOf(new("AED")))
-				case "buyer_country":
+				case "buyer_country", "origin_country":
 					field.Set(reflect.ValueOf(new([]string{"AE", "DE", "XX"}[random.IntN(3)])))
 				}
 			}
