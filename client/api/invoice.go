@@ -27,7 +27,7 @@ type Draft struct {
 	DueDate               *string  `json:"due_date" format:"date" group:"invoice" doc:"Payment due date (BT-9), YYYY-MM-DD." example:"2026-03-31"`
 	TaxPointDate          *string  `json:"tax_point_date" format:"date" group:"tax" doc:"Date when the tax becomes chargeable, if it is neither the issue date nor that of the delivery (BT-7), YYYY-MM-DD." example:"2026-02-28"`
 	PaymentMeansCode      *string  `json:"payment_means_code" maxLength:"64" group:"invoice" codes:"payment-means" doc:"Payment means (BT-81, UNCL4461)." example:"30"`
-	PaymentTerms          *string  `json:"payment_terms" maxLength:"1024" text:"multi" group:"payment" summary:"no" doc:"Payment terms in words (BT-20); may contain TAB, LF and CR." example:"30 days net"`
+	PaymentTerms          *string  `json:"payment_terms" maxLength:"1024" text:"multi" group:"payment" doc:"Payment terms in words (BT-20); may contain TAB, LF and CR." example:"30 days net"`
 	PaymentReference      *string  `json:"payment_reference" maxLength:"64" group:"payment" doc:"Text by which you recognise the payment (BT-83)." example:"RF18 5390 0754 7034"`
 	ExternalID            *string  `json:"external_id" maxLength:"64" group:"references" doc:"Your system's key for the invoice. It has no meaning here and need not be unique." example:"ERP-0815"`
 	Note                  *string  `json:"note" maxLength:"1024" text:"multi" group:"notes" doc:"Note on the invoice (BT-22); may contain TAB, LF and CR." example:"Delivered in two parts."`

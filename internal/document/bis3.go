@@ -14,8 +14,8 @@ func (c *checker) bis3() {
 		c.need("", c.draftPath("buyer_reference"), both("PEPPOL-EN16931-R003"),
 			"the buyer needs a reference: a buyer reference or an order reference")
 	}
-	if means := text(d.PaymentMeansCode); c.Credit == nil && (means == "49" || means == "59") {
-		c.add("payment_means_code", ruleNotSupported, both("PEPPOL-EN16931-R061"),
+	if means := text(d.PaymentMeansCode); (c.Credit == nil || c.withinGermany()) && (means == "49" || means == "59") {
+		c.add(c.draftPath("payment_means_code"), ruleNotSupported, both("PEPPOL-EN16931-R061"),
 			"a direct debit needs its mandate, which an invoice here has no field for")
 	}
 	c.taxNumbers()

@@ -354,6 +354,16 @@ func TestUnionFindings(t *testing.T) {
 		{"a Dutch registration", country("NL", "NL123456789B01"), "seller.legal_registration_type",
 			"legal_id_scheme_unknown", "NL-R-003"},
 		{"an Icelandic seller", country("IS", "IS12345"), "seller.postal_code", "incomplete_profile", "IS-R-003"},
+		{"a Dutch seller with an Italian number", country("NL", "IT12345678901"), "seller.legal_registration_type",
+			"legal_id_scheme_unknown", "NL-R-003"},
+		{"a text between signs behind a cash discount", func(d *document.Document) {
+			country("DE", "DE123456789")(d)
+			d.Draft.PaymentTerms = new("#SKONTO#TAGE=14#PROZENT=2.00#\nsee order #12# please")
+		}, "payment_terms", "payment_terms_format", "DE-R-018"},
+		{"a line behind a cash discount that is none", func(d *document.Document) {
+			country("DE", "DE123456789")(d)
+			d.Draft.PaymentTerms = new("#SKONTO#TAGE=14#PROZENT=2.00#\u00a0\nfoo")
+		}, "payment_terms", "payment_terms_format", "DE-R-018"},
 		{"a seller within Germany", country("DE", "DE123456789"), "seller.contact_phone", "incomplete_profile", "DE-R-006"},
 		{"a buyer within Germany", country("DE", "DE123456789"), "buyer_postal_code", "required", "DE-R-009"},
 		{"a cash discount within Germany", func(d *document.Document) {
@@ -456,6 +466,43 @@ func TestParseProfile(t *testing.T) {
 	for _, name := range []string{"", "PINT-AE", "ubl"} {
 		if _, ok := document.ParseProfile(name); ok {
 			t.Errorf("%q is a profile", name)
+		}
+	}
+}
+
+// TestPaddedTexts: white space around texts changes no document.
+func TestPaddedTexts(t *testing.T) {
+	for _, p := range document.Profiles {
+		for name, d := range golden(t, p) {
+			want, err := document.Write(p, d)
+			if err != nil {
+				t.Fatal(err)
+			}
+			draft, seller := *d.Draft, *d.Seller
+			draft.Items = slices.Clone(draft.Items)
+			padded := []any{&draft, &seller}
+			for n := range draft.Items {
+				padded = append(padded, &draft.Items[n])
+			}
+			for _, of := range padded {
+				pad(of)
+			}
+			d.Draft, d.Seller = &draft, &seller
+			if got, err := document.Write(p, d); err != nil || string(got) != string(want) {
+				t.Errorf("%s/%s: %v %s", p, name, err, firstDifference(string(want), string(got)))
+			}
+		}
+	}
+}
+
+// pad puts white space around the texts of a struct that may have it: the API accepts none around codes and dates.
+func pad(of any) {
+	fields := reflect.ValueOf(of).Elem()
+	for n := range fields.NumField() {
+		tag := fields.Type().Field(n).Tag
+		if value, isText := fields.Field(n).Interface().(*string); isText && value != nil &&
+			tag.Get("format")+tag.Get("pattern")+tag.Get("codelist") == "" {
+			fields.Field(n).Set(reflect.ValueOf(new(" \u00a0" + *value + " ")))
 		}
 	}
 }

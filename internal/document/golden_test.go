@@ -284,11 +284,11 @@ func unionGolden(t *testing.T) map[string]document.Document {
 		"half-cent": union(func(d *api.Draft) {
 			d.Items[0].Quantity, d.Items[0].NetUnitPrice, d.TotalAmount = number("1"), number("0.145"), number("0.18")
 		}),
-		"within-germany":      germany(),
+		"within-germany": germany(),
 		"credit-note-germany": credited(t, germany(), "",
 			api.CreditItemRequest{Position: new(0), Quantity: number("1")}),
-		"credit-note-full":    credited(t, union(unionMixed), "C"),
-		"credit-note-amount":  credited(t, union(nil), "", api.CreditItemRequest{Position: new(0), NetAmount: number("12.5")}),
+		"credit-note-full":   credited(t, union(unionMixed), "C"),
+		"credit-note-amount": credited(t, union(nil), "", api.CreditItemRequest{Position: new(0), NetAmount: number("12.5")}),
 	}
 }
 

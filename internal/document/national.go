@@ -16,8 +16,6 @@ func (c *checker) national() {
 	case registered == "EL" || registered == "GR" || seller == "GR":
 		c.add("seller.country", ruleNotSupported, both("GR-R-004-1"),
 			"invoices of Greek sellers need the MARK number of the Greek tax authority, which there is no field for")
-	case registered == "IT" || seller == "IT":
-		c.address("seller.", "IT-R-002", "IT-R-003", "IT-R-004")
 	case seller == "NL":
 		c.dutch(buyer)
 	case seller == "IS":
@@ -28,6 +26,9 @@ func (c *checker) national() {
 		c.danish(buyer)
 	case seller == "SE":
 		c.swedish(tax)
+	}
+	if registered == "IT" || seller == "IT" {
+		c.address("seller.", "IT-R-002", "IT-R-003", "IT-R-004")
 	}
 	if registered == "NO" && (len(tax) != 14 || !validNorwegian(tax[2:11]) || tax[11:] != "MVA") {
 		c.add("seller.tax_registration_number", ruleIdentifier, both("NO-R-001"),
@@ -141,12 +142,33 @@ func (c *checker) german() {
 		c.add(c.draftPath("payment_means_code"), ruleNotSupported, both("DE-R-024-1"),
 			"a payment by card needs the card, which an invoice here has no field for")
 	}
-	for line := range strings.Lines(text(d.PaymentTerms)) {
-		if line = strings.TrimSpace(line); strings.HasPrefix(line, "#") && !discount.MatchString(line) {
-			c.add(c.draftPath("payment_terms"), rulePaymentTerms, both("DE-R-018"),
-				"a line that begins with # must be a cash discount, such as #SKONTO#TAGE=14#PROZENT=2.00#")
+	if c.Credit == nil && !discountsReadable(text(d.PaymentTerms)) {
+		c.add("payment_terms", rulePaymentTerms, both("DE-R-018"), "a line that begins with # must be a cash discount, such as "+
+			"#SKONTO#TAGE=14#PROZENT=2.00#, and no other line may have text between # signs")
+	}
+}
+
+// between matches what the rule takes for a cash discount, wherever it stands in the payment terms.
+var between = regexp.MustCompile(`#.+#`)
+
+// discountsReadable tells whether the cash discounts in payment terms have the form of the rule: those at the beginnings
+// of lines, and with nothing behind the last one on its line.
+func discountsReadable(terms string) bool {
+	found := false
+	for line := range strings.SplitSeq(terms, "\n") {
+		if line = strings.Trim(line, " \t\r"); strings.HasPrefix(line, "#") {
+			found = true
+			if !discount.MatchString(line) {
+				return false
+			}
 		}
 	}
+	if !found {
+		return true
+	}
+	all := between.FindAllStringIndex(terms, -1)
+	rest := terms[all[len(all)-1][1]:] + "\n" // the document has it at the end
+	return strings.HasPrefix(strings.TrimLeft(rest, " \t\r"), "\n")
 }
 
 func (c *checker) danish(buyer string) {

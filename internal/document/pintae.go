@@ -158,7 +158,8 @@ func (c *checker) emiratiBuyer() {
 	case codelist.LegalRegistrationTypes().Has(kind):
 	case local:
 		c.add(c.draftPath("buyer_legal_id_scheme"), ruleLegalType, both("ibr-180-ae"),
-			"must say what the buyer's legal registration is: EID Emirates ID or CD cabinet decision")
+			"must say what the buyer's legal registration is: TL trade licence, EID Emirates ID, PAS passport or CD cabinet "+
+				"decision")
 	default:
 		c.legalScheme(kind, id)
 	}

@@ -22,7 +22,7 @@ func Statement(p Profile, d Document) *api.ParsedDocument {
 
 func (m *model) statement() *api.ParsedDocument {
 	d := m.Draft
-	out := &api.ParsedDocument{Type: api.ReceivedInvoice, Number: d.InvoiceNumber,
+	out := &api.ParsedDocument{Type: api.ReceivedInvoice, Number: trimmed(d.InvoiceNumber),
 		TaxExchangeRate: given(number(d.TaxExchangeRate)), Notes: []string{}, Seller: m.sellerParty(), Buyer: m.buyerParty(),
 		References: m.references(), Allowances: []api.ParsedAllowance{}, Attachments: []api.ParsedFile{},
 		Warnings: api.Faults{}, Other: []api.ParsedOther{}, LineCount: len(m.lines)}
@@ -32,11 +32,12 @@ func (m *model) statement() *api.ParsedDocument {
 	}
 	if c := m.Credit; c != nil {
 		out.TaxPointDate = nil
-		out.Type, out.Number, out.IssueDate, out.IssueTime, out.DueDate = api.ReceivedCreditNote, &c.CreditNoteNumber,
-			&c.IssueDate, nil, nil
-		out.Notes = []string{c.Reason}
+		out.Type, out.Number, out.IssueDate, out.IssueTime, out.DueDate = api.ReceivedCreditNote,
+			trimmed(&c.CreditNoteNumber), &c.IssueDate, nil, nil
+		out.Notes = []string{strings.TrimSpace(c.Reason)}
 	} else {
 		sameNames(d, &out.Payment, "payment_", "")
+		out.Payment.Terms = m.terms(out.Payment.Terms)
 	}
 	if m.statesPayment() {
 		out.Payment.Means = m.paymentMeans()
@@ -63,7 +64,7 @@ func (m *model) statement() *api.ParsedDocument {
 func (m *model) addEmirati(out *api.ParsedDocument) {
 	out.UUID, out.TransactionFlags = &m.ID, new(m.flags())
 	if m.Credit != nil {
-		out.ReasonCode = m.Credit.ReasonCode
+		out.ReasonCode = trimmed(m.Credit.ReasonCode)
 	}
 	if time := text(out.IssueTime); time != "" {
 		out.IssueTime = new(time + ":00") // xs:time has seconds
@@ -106,24 +107,25 @@ func (m *model) references() api.ParsedReferences {
 	d := m.Draft
 	out := api.ParsedReferences{PrecedingInvoices: []api.ParsedPreceding{}}
 	sameNames(d, &out, "", "_reference")
-	if text(out.Buyer) == "" {
-		out.Buyer = m.seller().BuyerReference
+	if out.Buyer == nil {
+		out.Buyer = trimmed(m.seller().BuyerReference)
 	}
-	if m.profile != "" && text(out.Order) == "" && text(out.SalesOrder) != "" {
+	if m.profile != "" && out.Order == nil && out.SalesOrder != nil {
 		out.Order = new("NA") // the schema needs one, and the formats name this for none
 	}
 	if m.Credit != nil && (m.profile != PINTAE || text(m.Credit.ReasonCode) != volumeDiscount) {
-		out.PrecedingInvoices = []api.ParsedPreceding{{Number: d.InvoiceNumber, IssueDate: d.IssueDate}}
+		out.PrecedingInvoices = []api.ParsedPreceding{{Number: trimmed(d.InvoiceNumber),
+			IssueDate: d.IssueDate}}
 	}
 	return out
 }
 
 func (m *model) sellerParty() api.ParsedParty {
 	s := m.seller()
-	out := api.ParsedParty{Name: s.LegalName, TaxID: s.TaxRegistrationNumber, LegalID: s.LegalRegistration,
-		LegalIDScheme: s.LegalRegistrationType, NetworkID: s.EndpointID}
+	out := api.ParsedParty{Name: trimmed(s.LegalName), TaxID: trimmed(s.TaxRegistrationNumber),
+		LegalID: trimmed(s.LegalRegistration), LegalIDScheme: trimmed(s.LegalRegistrationType),
+		LegalIDIssuer: trimmed(s.LegalRegistrationAuthority), NetworkID: trimmed(s.EndpointID)}
 	sameNames(s, &out, "", "")
-	out.LegalIDIssuer = s.LegalRegistrationAuthority
 	if m.profile == BIS3 && !interchangeScheme(text(out.LegalIDScheme)) {
 		out.LegalIDScheme = nil
 	}
@@ -133,7 +135,7 @@ func (m *model) sellerParty() api.ParsedParty {
 
 func (m *model) buyerParty() api.ParsedParty {
 	d := m.Draft
-	out := api.ParsedParty{Name: d.RecipientName, NetworkID: d.RecipientNetworkID}
+	out := api.ParsedParty{Name: trimmed(d.RecipientName), NetworkID: trimmed(d.RecipientNetworkID)}
 	sameNames(d, &out, "buyer_", "")
 	if m.profile == BIS3 && codelist.LegalRegistrationTypes().Has(text(d.BuyerLegalIDScheme)) {
 		out.LegalIDScheme = nil
@@ -142,10 +144,11 @@ func (m *model) buyerParty() api.ParsedParty {
 	return out
 }
 
-// forProfile removes from a party what its document cannot say: only the UAE name the issuer of a registration, beside
-// its kind.
+// forProfile removes from a party what its document cannot say: only the UAE name the issuer of a registration, and only
+// of a trade licence or a passport.
 func (m *model) forProfile(p *api.ParsedParty) {
-	if m.profile == BIS3 || m.profile == PINTAE && !codelist.LegalRegistrationTypes().Has(text(p.LegalIDScheme)) {
+	kind := text(p.LegalIDScheme)
+	if m.profile == BIS3 || m.profile == PINTAE && kind != tradeLicence && kind != passport {
 		p.LegalIDIssuer = nil
 	}
 	if m.untaxed() {
@@ -156,6 +159,14 @@ func (m *model) forProfile(p *api.ParsedParty) {
 // untaxed tells whether the document must not show tax numbers, because it is not subject to tax (BR-O-02).
 func (m *model) untaxed() bool {
 	return m.profile == BIS3 && slices.ContainsFunc(m.lines, func(l line) bool { return l.category == outOfScope })
+}
+
+// terms are the payment terms. Within Germany a cash discount at their end has a line break behind it (DE-R-018).
+func (m *model) terms(terms *string) *string {
+	if terms != nil && m.profile == BIS3 && m.withinGermany() && strings.HasSuffix(*terms, "#") {
+		return new(*terms + "\n")
+	}
+	return terms
 }
 
 // statesPayment tells whether the document says how it is paid. A credit note does only within Germany (DE-R-001).
@@ -170,7 +181,7 @@ func (d Document) withinGermany() bool {
 
 // paymentMeans is how the document is paid.
 func (m *model) paymentMeans() []api.ParsedPaymentMeans {
-	means := api.ParsedPaymentMeans{Code: m.Draft.PaymentMeansCode}
+	means := api.ParsedPaymentMeans{Code: trimmed(m.Draft.PaymentMeansCode)}
 	sameNames(m.Draft, &means, "payment_", "")
 	if m.profile == "" || slices.Contains(creditTransfers, text(means.Code)) {
 		sameNames(m.seller(), &means, "payee_", "")
@@ -196,7 +207,7 @@ func (m *model) parsedLine(i int) api.ParsedLine {
 	out.Net, out.VATCategory, out.VATRate = l.net, optional(l.category), given(l.percent)
 	out.TaxExemptionCode, out.TaxExemptionReason = nil, nil
 	if text(item.CommodityScheme) == articleScheme && text(item.StandardItemCode) == "" {
-		out.StandardItemCode, out.StandardItemScheme = item.CommodityCode, item.CommodityScheme
+		out.StandardItemCode, out.StandardItemScheme = trimmed(item.CommodityCode), trimmed(item.CommodityScheme)
 		out.CommodityCode, out.CommodityScheme = nil, nil
 	}
 	switch {
@@ -206,9 +217,9 @@ func (m *model) parsedLine(i int) api.ParsedLine {
 			out.Net = wire(m.profile.Arithmetic().LineNet(m.Draft, l.at))
 		}
 	case m.profile == PINTAE && l.category == exempt:
-		out.TaxExemptionCode, out.TaxExemptionReason = item.TaxExemptionCode, item.TaxExemptionReason
+		out.TaxExemptionCode, out.TaxExemptionReason = trimmed(item.TaxExemptionCode), trimmed(item.TaxExemptionReason)
 	case m.profile == PINTAE && l.category == reverseCharge:
-		out.TaxExemptionCode = item.TaxExemptionCode
+		out.TaxExemptionCode = trimmed(item.TaxExemptionCode)
 	}
 	return out
 }
@@ -256,7 +267,7 @@ func (m *model) parsedTax(row invoice.TaxSubtotal) api.ParsedTax {
 	out := api.ParsedTax{Category: optional(row.Category), Rate: given(row.Rate), Taxable: wire(row.Taxable),
 		Tax: wire(row.Tax)}
 	if item := m.reasonOf(row); item != nil && (m.profile == "" || m.profile == BIS3 && reasoned(row.Category)) {
-		out.ExemptionCode, out.ExemptionReason = item.TaxExemptionCode, item.TaxExemptionReason
+		out.ExemptionCode, out.ExemptionReason = trimmed(item.TaxExemptionCode), trimmed(item.TaxExemptionReason)
 	}
 	return out
 }
@@ -268,13 +279,13 @@ func sameNames(from, to any, prefix, suffix string) {
 	fields := places[target.Type()]
 	for n := range source.NumField() {
 		value, isText := source.Field(n).Interface().(*string)
-		if !isText || value == nil {
+		if !isText || text(value) == "" {
 			continue
 		}
 		name, prefixed := strings.CutPrefix(source.Type().Field(n).Tag.Get("json"), prefix)
 		name, suffixed := strings.CutSuffix(name, suffix)
 		if at, known := fields[name]; prefixed && suffixed && known {
-			target.Field(at).Set(source.Field(n))
+			target.Field(at).Set(reflect.ValueOf(trimmed(value)))
 		}
 	}
 }
@@ -302,6 +313,9 @@ func given(number string) *api.Amount {
 	}
 	return new(api.Amount(number))
 }
+
+// trimmed returns an optional text without the white space around it, and nil for a text of white space.
+func trimmed(s *string) *string { return optional(text(s)) }
 
 // optional returns a text, and nil for "".
 func optional(text string) *string {

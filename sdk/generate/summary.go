@@ -20,12 +20,11 @@ var summaryText string
 type summaryField struct{ Name, Type, Tag string }
 
 // summary returns the Go file of the summary of an invoice. It has the fields of a draft by name and not by embedding,
-// because callers write it as a literal, and because it must not have the items, nor the long texts that are marked so: a
-// hundred summaries have to fit on a page.
+// because callers write it as a literal, and because it must not have the items.
 func summary() (string, error) {
 	var fields []summaryField
 	for field := range reflect.TypeFor[api.Draft]().Fields() {
-		if field.Name != "Items" && field.Tag.Get("summary") != "no" {
+		if field.Name != "Items" {
 			fields = append(fields, summaryField{field.Name, strings.Replace(field.Type.String(), "api.", "", 1),
 				string(field.Tag)})
 		}

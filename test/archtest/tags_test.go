@@ -13,7 +13,7 @@ import (
 // apiTags are the keys of tags that the types of the API may have: what the decoder enforces, what the reference
 // shows, and what forms show. A misspelled one would be no rule, and nobody would notice.
 const apiTags = " json doc example required nullable minLength maxLength pattern patternDescription enum format text " +
-	"minimum maximum exclusiveMinimum minItems maxItems codelist group codes unit summary "
+	"minimum maximum exclusiveMinimum minItems maxItems codelist group codes unit "
 
 // tagKey matches a key of a tag whose values are removed.
 var (

@@ -64,7 +64,7 @@ func Missing(d *api.Draft) []string {
 		needInItem("quantity", given(item.Quantity))
 		needInItem("net_unit_price", given(item.NetUnitPrice))
 		needInItem("vat_category", !blank(item.VATCategory))
-		needInItem("vat_rate", given(item.VATRate) || text(item.VATCategory) == outOfScope)
+		needInItem("vat_rate", given(item.VATRate) || taxCategory(item) == outOfScope)
 	}
 	return missing
 }

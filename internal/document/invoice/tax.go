@@ -2,6 +2,7 @@ package invoice
 
 import (
 	"slices"
+	"strings"
 
 	"quittance/client/api"
 )
@@ -14,6 +15,9 @@ const (
 	// outOfScope, services outside the scope of tax, is the only category without a rate (BR-O-05).
 	outOfScope = "O"
 )
+
+// taxCategory returns the tax category of an item, "" if it has none.
+func taxCategory(item *api.Item) string { return strings.TrimSpace(text(item.VATCategory)) }
 
 // Taxed reports whether the seller charges tax in a category (UNCL5305). Everything that computes tax asks this
 // function: totals and breakdowns, credit notes, documents, pages and the provider sandbox. The rate of a reverse
@@ -49,9 +53,9 @@ func Contradictions(d *api.Draft) []Finding {
 	add := func(i int, field, rule, id, message string) {
 		out = append(out, Finding{Path: itemPath(i, field), Fault: api.Fault{Rule: rule, RuleID: id, Message: message}})
 	}
-	standard := slices.ContainsFunc(d.Items, func(item api.Item) bool { return text(item.VATCategory) == standardRated })
+	standard := slices.ContainsFunc(d.Items, func(item api.Item) bool { return taxCategory(&item) == standardRated })
 	for i := range d.Items {
-		category, rate := text(d.Items[i].VATCategory), d.Items[i].VATRate
+		category, rate := taxCategory(&d.Items[i]), d.Items[i].VATRate
 		if category == splitPayment && standard {
 			add(i, "vat_category", ruleNotCombinable, "BR-B-02", "cannot be on one invoice with lines of the standard rate (S)")
 		}

@@ -110,7 +110,7 @@ type Line struct {
 // LineOf returns what an item of a draft is computed from.
 func LineOf(item *api.Item) Line {
 	return Line{Quantity: number(item.Quantity), Price: number(item.NetUnitPrice), Base: number(item.BaseQuantity),
-		Category: strings.TrimSpace(text(item.VATCategory)), Rate: number(item.VATRate)}
+		Category: taxCategory(item), Rate: number(item.VATRate)}
 }
 
 // SumDraft adds up a draft; see [Arithmetic.Sum].

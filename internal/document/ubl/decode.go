@@ -335,15 +335,29 @@ func (e *element) all(name string) []*element {
 	return out
 }
 
-// attribute returns an attribute without a namespace, and "" if there is none.
+// peek returns an attribute without a namespace, and "" if there is none.
+func (e *element) peek(name string) string {
+	value, _ := e.find(name)
+	return value
+}
+
+// attribute is peek for an attribute that is thereby read.
 func (e *element) attribute(name string) string {
+	value, at := e.find(name)
+	if at >= 0 {
+		e.taken |= 1 << at // none beyond the 64th is one that counts
+	}
+	return value
+}
+
+// find returns an attribute without a namespace and its position, -1 if there is none.
+func (e *element) find(name string) (value string, at int) {
 	if e != nil {
 		for n, a := range e.attributes {
 			if a.Name.Space == "" && a.Name.Local == name {
-				e.taken |= 1 << n // none beyond the 64th is one that counts
-				return strings.TrimSpace(a.Value)
+				return strings.TrimSpace(a.Value), n
 			}
 		}
 	}
-	return ""
+	return "", -1
 }

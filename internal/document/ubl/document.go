@@ -10,13 +10,13 @@ import (
 func (n node) document(d *api.ParsedDocument) {
 	n.header(d)
 	n.period(&d.Period)
-	n.text("cac:DiscrepancyResponse/cbc:ResponseCode", "reason_code", &d.ReasonCode)
+	n.group("cac:DiscrepancyResponse", func(n node) { n.text("cbc:ResponseCode", "reason_code", &d.ReasonCode) })
 	n.references(d)
 	n.only("cac:AccountingSupplierParty/cac:Party", "seller", func(n node) { n.under("seller").party(&d.Seller) })
 	n.only("cac:AccountingCustomerParty/cac:Party", "buyer", func(n node) { n.under("buyer").party(&d.Buyer) })
 	optional(n, "cac:PayeeParty", "payee", &d.Payee, node.party)
 	each(n, "cac:PaymentMeans", "payment.means", &d.Payment.Means, node.paymentMeans)
-	n.prose("cac:PaymentTerms/cbc:Note", "payment.terms", &d.Payment.Terms)
+	n.only("cac:PaymentTerms", "payment.terms", func(n node) { n.terms(&d.Payment.Terms) })
 	if !n.credit {
 		each(n, "cac:AllowanceCharge", "allowances", &d.Allowances, node.allowance)
 	}
@@ -38,6 +38,9 @@ func (n node) header(d *api.ParsedDocument) {
 	n.date("cbc:IssueDate", "issue_date", &d.IssueDate)
 	n.clock("cbc:IssueTime", "issue_time", &d.IssueTime)
 	if n.credit {
+		if n.out == nil { // later releases of UBL have it
+			n.date("cbc:DueDate", "due_date", &d.DueDate)
+		}
 		n.date("cbc:TaxPointDate", "tax_point_date", &d.TaxPointDate)
 		n.text("cbc:CreditNoteTypeCode", "type_code", &d.TypeCode)
 		n.notes(&d.Notes)
@@ -57,7 +60,7 @@ func (n node) header(d *api.ParsedDocument) {
 func (n node) notes(notes *[]string) {
 	if n.out != nil {
 		for _, note := range *notes {
-			n.write("cbc:Note", strings.TrimSpace(note))
+			n.write("cbc:Note", note)
 		}
 		return
 	}
@@ -95,7 +98,8 @@ func (n node) references(d *api.ParsedDocument) {
 	if n.credit {
 		at.typed(projectType, "project", &r.Project)
 		at.text("cac:OriginatorDocumentReference/cbc:ID", "tender", &r.Tender)
-	} else {
+	}
+	if !n.credit || n.out == nil && r.Project == nil {
 		at.text("cac:ProjectReference/cbc:ID", "project", &r.Project)
 	}
 }
@@ -158,7 +162,7 @@ func (n node) totalInTaxCurrency(d *api.ParsedDocument) {
 	}
 	for _, e := range n.e.all(group) {
 		code, amount, ok := strings.Cut(textOf(e.child(text)), " ")
-		if !ok || textOf(e.child(kind)) != dirhamTotal {
+		if !ok || code != value(d.TaxCurrency) || textOf(e.child(kind)) != dirhamTotal {
 			continue
 		}
 		if *total = n.in.number(&element{text: strings.TrimSpace(amount)}, "totals.total_in_tax_currency"); *total != nil {
@@ -181,6 +185,16 @@ func (n node) paymentMeans(m *api.ParsedPaymentMeans) {
 		n.text("cac:FinancialInstitutionBranch/cbc:ID", "bank_id", &m.BankID)
 	})
 	n.text("cac:PaymentMandate/cbc:ID", "mandate", &m.Mandate)
+}
+
+// terms are the payment terms. They are written as they are, because a line break at their end means something in
+// Germany (DE-R-018).
+func (n node) terms(v **string) {
+	if n.out == nil {
+		n.prose("cbc:Note", "payment.terms", v)
+	} else if strings.TrimSpace(value(*v)) != "" {
+		n.out.text("cbc:Note", **v)
+	}
 }
 
 // allowance describes an allowance or a charge on the document or on a line.
@@ -238,7 +252,8 @@ func (n node) taxes(d *api.ParsedDocument) {
 	}
 	n.e = n.in.taxTotal(all, d.Currency)
 	total(n)
-	if others := taxTotals(all, d.TaxCurrency); len(others) > 0 && value(d.TaxCurrency) != value(d.Currency) {
+	others := taxTotals(all, d.TaxCurrency)
+	if len(others) > 0 && d.Currency != nil && *d.TaxCurrency != *d.Currency {
 		n.e = others[0]
 		inTaxCurrency(n)
 	}
@@ -271,7 +286,7 @@ func (r *reader) taxTotal(all []*element, currency *string) *element {
 func taxTotals(all []*element, currency *string) []*element {
 	var out []*element
 	for _, total := range all {
-		if currency != nil && total.child("cbc:TaxAmount").attribute("currencyID") == *currency {
+		if currency != nil && total.child("cbc:TaxAmount").peek("currencyID") == *currency {
 			out = append(out, total)
 		}
 	}

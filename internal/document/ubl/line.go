@@ -34,10 +34,7 @@ func (n node) item(l *api.ParsedLine) {
 	n.text("cac:SellersItemIdentification/cbc:ID", "item_code", &l.ItemCode)
 	n.text("cac:StandardItemIdentification/cbc:ID", "standard_item_code", &l.StandardItemCode,
 		attribute{"schemeID", &l.StandardItemScheme})
-	if n.out == nil || value(l.CommodityScheme) == serviceScheme {
-		n.text("cac:AdditionalItemIdentification/cbc:ID", "commodity_code", &l.CommodityCode,
-			attribute{"schemeID", &l.CommodityScheme})
-	}
+	n.service(l)
 	n.text("cac:OriginCountry/cbc:IdentificationCode", "origin_country", &l.OriginCountry)
 	nature := n.classification(l)
 	n.only("cac:ClassifiedTaxCategory", "vat_category", func(n node) {
@@ -56,6 +53,25 @@ const (
 	serviceScheme = "SAC"
 	reverseCharge = "AE"
 )
+
+// service describes the service accounting code of an item, which is one of its additional identifiers.
+func (n node) service(l *api.ParsedLine) {
+	const group, id = "cac:AdditionalItemIdentification", "cbc:ID"
+	scheme := attribute{"schemeID", &l.CommodityScheme}
+	if n.out != nil {
+		if value(l.CommodityScheme) == serviceScheme {
+			n.text(group+"/"+id, "commodity_code", &l.CommodityCode, scheme)
+		}
+		return
+	}
+	for _, e := range n.e.all(group) {
+		if e.child(id).peek("schemeID") == serviceScheme {
+			n.e = e
+			n.text(id, "commodity_code", &l.CommodityCode, scheme)
+			return
+		}
+	}
+}
 
 // classification describes the classification of an item, if another element has not named it already. In PINT-AE it
 // has the code of the goods or services of a line with reverse charge too (BTAE-09), which is the coded reason why no

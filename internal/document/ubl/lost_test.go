@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -130,5 +131,75 @@ func TestOthers(t *testing.T) {
 	many := mustRead(t, []byte(invoice(strings.Repeat("<cbc:ID>1</cbc:ID>", 700))))
 	if len(many.Other) != 500 || many.OtherCount != 699 {
 		t.Errorf("%d of %d are listed", len(many.Other), many.OtherCount)
+	}
+}
+
+// TestHostileOthers: however long the names of elements are and however deep they stand, what is listed is short, and
+// reading takes little more memory than the document.
+func TestHostileOthers(t *testing.T) {
+	name := "cac:" + strings.Repeat("x", 15_000)
+	deep := strings.Repeat("<"+name+">", 50) + strings.Repeat(`<cbc:B a="1" b="2" c="3"/>`, 19_000) +
+		strings.Repeat("</"+name+">", 50)
+	document := []byte(invoice(deep))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	read := mustRead(t, document)
+	runtime.ReadMemStats(&after)
+	if allocated, most := after.TotalAlloc-before.TotalAlloc, uint64(40*len(document)); allocated > most {
+		t.Errorf("%d bytes were allocated, want at most %d", allocated, most)
+	}
+	if text, err := json.Marshal(read.Other); err != nil || len(text) > 1<<20 || read.OtherCount != 57_000 {
+		t.Errorf("%d bytes of %d values: %v", len(text), read.OtherCount, err)
+	}
+}
+
+// TestOtherMeanings: what looks like a term and is none is among the others, and legal repetitions have no warning.
+func TestOtherMeanings(t *testing.T) {
+	item := func(content string) string {
+		return invoice("<cac:InvoiceLine><cac:Item>" + content + "</cac:Item></cac:InvoiceLine>")
+	}
+	for name, test := range map[string]struct{ document, other string }{
+		"an amount of a line in no dirhams": {invoice(`<cac:InvoiceLine><cac:ItemPriceExtension><cbc:Amount ` +
+			`currencyID="USD">7</cbc:Amount></cac:ItemPriceExtension></cac:InvoiceLine>`), "7 USD"},
+		"a total in another currency than the tax": {invoice(`<cbc:TaxCurrencyCode>AED</cbc:TaxCurrencyCode>` +
+			`<cac:AdditionalDocumentReference><cbc:DocumentTypeCode>aedtotal-incl-vat</cbc:DocumentTypeCode>` +
+			`<cbc:DocumentDescription>USD 100</cbc:DocumentDescription></cac:AdditionalDocumentReference>`),
+			"aedtotal-incl-vat USD 100"},
+		"tax in a third currency": {invoice(`<cbc:DocumentCurrencyCode>EUR</cbc:DocumentCurrencyCode><cac:TaxTotal>` +
+			`<cbc:TaxAmount currencyID="EUR">1</cbc:TaxAmount></cac:TaxTotal><cac:TaxTotal><cbc:TaxAmount currencyID="USD">` +
+			`7</cbc:TaxAmount></cac:TaxTotal>`), "7 USD"},
+		"two schemes of a registration": {invoice(`<cac:AccountingSupplierParty><cac:Party><cac:PartyLegalEntity>` +
+			`<cbc:CompanyID schemeID="0235" schemeAgencyID="TL">1</cbc:CompanyID></cac:PartyLegalEntity></cac:Party>` +
+			`</cac:AccountingSupplierParty>`), "TL"},
+		"text and attributes of a line": {invoice(`<cac:InvoiceLine xml:lang="de" a="1">text</cac:InvoiceLine>`),
+			"text de 1"},
+		"text of the document": {invoice("text"), "text"},
+		"no indicator":         {invoice(`<cac:AllowanceCharge><cbc:ChargeIndicator>TRUE</cbc:ChargeIndicator></cac:AllowanceCharge>`), "TRUE"},
+		"a serial number": {item(`<cac:AdditionalItemIdentification><cbc:ID schemeID="SN">a</cbc:ID>` +
+			`</cac:AdditionalItemIdentification><cac:AdditionalItemIdentification><cbc:ID schemeID="SN">b</cbc:ID>` +
+			`</cac:AdditionalItemIdentification><cac:CommodityClassification><cbc:ItemClassificationCode listID="HS">8471` +
+			`</cbc:ItemClassificationCode></cac:CommodityClassification>`), "a SN b SN"},
+		"two reasons": {invoice(strings.Repeat(`<cac:DiscrepancyResponse><cbc:ResponseCode>VD</cbc:ResponseCode>`+
+			`</cac:DiscrepancyResponse>`, 2)), "VD"},
+	} {
+		read := mustRead(t, []byte(test.document))
+		var got []string
+		for _, other := range read.Other {
+			got = append(got, *other.Value)
+		}
+		if strings.Join(got, " ") != test.other || len(read.Warnings) > 0 {
+			t.Errorf("%s: %q, %v", name, got, read.Warnings)
+		}
+	}
+	due := strings.NewReplacer("Invoice ", "CreditNote ", "Invoice>", "CreditNote>", "Invoice-2",
+		"CreditNote-2").Replace(invoice(`<cbc:DueDate>2026-01-01</cbc:DueDate>`))
+	if read := mustRead(t, []byte(due)); read.DueDate == nil || read.OtherCount > 0 {
+		t.Errorf("the due date of a credit note is among %v", read.Other)
+	}
+	schemes := strings.Repeat(`<cac:PartyTaxScheme><cbc:CompanyID>1</cbc:CompanyID></cac:PartyTaxScheme>`, 300)
+	read := mustRead(t, []byte(invoice(`<cac:AccountingSupplierParty><cac:Party>`+schemes+`</cac:Party>`+
+		`</cac:AccountingSupplierParty>`)))
+	if faults := read.Warnings["seller.tax_registration_id"]; len(faults) != 1 {
+		t.Errorf("%d warnings about one value", len(faults))
 	}
 }

@@ -37,7 +37,7 @@ func (n node) text(element, field string, v **string, attributes ...attribute) {
 		for i, a := range attributes {
 			pairs[i] = pair{a.name, value(*a.value)}
 		}
-		n.write(element, strings.TrimSpace(value(*v)), pairs...)
+		n.write(element, value(*v), pairs...)
 		return
 	}
 	found := n.find(element, field)
@@ -47,15 +47,10 @@ func (n node) text(element, field string, v **string, attributes ...attribute) {
 	}
 }
 
-// prose is an element with a text of several lines. One that ends with a line between # signs, which German rules read
-// as a cash discount, has a line break behind it (DE-R-018).
+// prose is an element with a text of several lines.
 func (n node) prose(element, field string, v **string) {
 	if n.out != nil {
-		text := strings.TrimSpace(value(*v))
-		if last := text[strings.LastIndexByte(text, '\n')+1:]; strings.HasPrefix(last, "#") && strings.HasSuffix(last, "#") {
-			text += "\n"
-		}
-		n.write(element, text)
+		n.write(element, value(*v))
 		return
 	}
 	*v = n.in.prose(n.find(element, field))
@@ -70,9 +65,11 @@ func (n node) amount(element, field string, v **api.Amount) {
 	*v = n.in.amount(n.find(element, field), n.at+field)
 }
 
-// amountIn is an amount in another currency.
+// amountIn is an amount in another currency than that of the document. One in any other is not read.
 func (n node) amountIn(currency *string, element, field string, v **api.Amount) {
-	n.number(element, field, v, attribute{"currencyID", &currency})
+	if n.out != nil || n.e.child(element).peek("currencyID") == value(currency) {
+		n.number(element, field, v, attribute{"currencyID", &currency})
+	}
 }
 
 // number is a number. Its attributes are those of something else, and written with it.
@@ -127,8 +124,13 @@ func (n node) flag(element string, v *bool) {
 		return
 	}
 	found := n.e.child(element)
-	*v = textOf(found) == "true" || textOf(found) == "1"
-	found.see()
+	switch textOf(found) {
+	case "true", "1":
+		*v = true
+		found.see()
+	case "false", "0":
+		found.see()
+	}
 }
 
 // fixed is an element whose text is known.

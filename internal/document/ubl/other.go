@@ -26,38 +26,67 @@ func (e *element) see() {
 
 // expect marks an attribute as read if it says what is known.
 func (e *element) expect(name, known string) {
-	if e != nil {
-		if before := e.taken; e.attribute(name) != known {
-			e.taken = before
-		}
+	if e.peek(name) == known {
+		e.attribute(name)
 	}
 }
 
-// add adds what has not been read of the content of an element. Its path is that of the element, "" for the document.
-func (o *others) add(path string, e *element) {
+// place is where an element stands: below another, and the how many-th of its name, 0 for the only one.
+type place struct {
+	above *place
+	name  string
+	at    int
+}
+
+// maxPath is the longest path that is listed, in bytes. Those of UBL have about 100.
+const maxPath = 500
+
+// path returns the path of an element, or the end of a long one. It is made only for what is listed, because a hostile
+// document has long names and many elements.
+func (p *place) path() string {
+	out := ""
+	for ; p != nil && len(out) < maxPath; p = p.above {
+		name := p.name
+		if p.at > 0 {
+			name = fmt.Sprintf("%s[%d]", name, p.at)
+		}
+		out = name + "/" + out
+	}
+	out = strings.TrimSuffix(out, "/")
+	return strings.ToValidUTF8(out[max(0, len(out)-maxPath):], "")
+}
+
+// add adds what has not been read of an element and of its content.
+func (o *others) add(at *place, e *element) {
+	if e.text != "" && !e.seen {
+		o.append(at, "", &e.text)
+	}
+	for n, a := range e.attributes {
+		if e.taken&(1<<n) == 0 && a.Name.Space != "xmlns" && !descriptive(e, a.Name.Local) {
+			value := strings.TrimSpace(a.Value)
+			o.append(at, a.Name.Local, &value)
+		}
+	}
+	o.addContent(at, e)
+}
+
+// addContent adds what has not been read of the content of an element. at is nil for the document.
+func (o *others) addContent(at *place, e *element) {
 	names := map[string]int{}
 	for _, child := range e.children {
 		names[child.name]++
 	}
-	at := map[string]int{}
+	count := map[string]int{}
 	for _, child := range e.children {
-		below := strings.TrimPrefix(path+"/"+child.name, "/")
-		if at[child.name]++; names[child.name] > 1 {
-			below = fmt.Sprintf("%s[%d]", below, at[child.name])
-		}
-		if child.text != "" && !child.seen {
-			o.append(below, &child.text)
+		below := place{above: at, name: child.name}
+		if names[child.name] > 1 {
+			count[child.name]++
+			below.at = count[child.name]
 		}
 		if !child.prefixed() {
-			o.append(below, nil)
+			o.append(&below, "", nil)
 		}
-		for n, a := range child.attributes {
-			if child.taken&(1<<n) == 0 && a.Name.Space == "" && !descriptive(child, a.Name.Local) {
-				value := strings.TrimSpace(a.Value)
-				o.append(below+"/@"+a.Name.Local, &value)
-			}
-		}
-		o.add(below, child)
+		o.add(&below, child)
 	}
 }
 
@@ -76,16 +105,21 @@ func descriptive(e *element, attribute string) bool {
 	return strings.HasPrefix(attribute, "list") && e.name != "cbc:ItemClassificationCode"
 }
 
-func (o *others) append(path string, value *string) {
+// append adds a value, of an attribute if one is named.
+func (o *others) append(at *place, attribute string, value *string) {
 	if o.count++; len(o.list) == maxOthers {
 		return
+	}
+	path := at.path()
+	if attribute != "" {
+		path += "/@" + attribute[:min(len(attribute), maxPath)]
 	}
 	if value != nil {
 		if text := []rune(*value); len(text) > maxValue {
 			value = new(string(text[:maxValue-1]) + "…")
 		}
 	}
-	o.list = append(o.list, api.ParsedOther{Path: path, Value: value})
+	o.list = append(o.list, api.ParsedOther{Path: strings.ToValidUTF8(path, ""), Value: value})
 }
 
 // with returns the values, then those of more, as many as are listed, and how many there are.

@@ -73,13 +73,11 @@ func (n node) taxNumbers(p *api.ParsedParty) {
 // registration describes the legal registration. In the UAE other attributes have its kind and its issuer (BTAE-15 and
 // BTAE-12 of the seller, BTAE-16 and BTAE-11 of the buyer).
 func (n node) registration(p *api.ParsedParty) {
-	scheme, kind := &p.LegalIDScheme, new(*string)
-	if codelist.LegalRegistrationTypes().Has(value(p.LegalIDScheme)) {
-		scheme, kind = kind, scheme
+	scheme := "schemeID"
+	if codelist.LegalRegistrationTypes().Has(value(p.LegalIDScheme)) ||
+		n.out == nil && n.e.child("cbc:CompanyID").peek(scheme) == "" {
+		scheme = "schemeAgencyID"
 	}
-	n.text("cbc:CompanyID", "legal_id", &p.LegalID, attribute{"schemeID", scheme}, attribute{"schemeAgencyID", kind},
+	n.text("cbc:CompanyID", "legal_id", &p.LegalID, attribute{scheme, &p.LegalIDScheme},
 		attribute{"schemeAgencyName", &p.LegalIDIssuer})
-	if p.LegalIDScheme == nil {
-		p.LegalIDScheme = *kind
-	}
 }

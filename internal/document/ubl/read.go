@@ -22,6 +22,7 @@ type Document struct {
 	files  [][]byte // the text of each attachment in the document; nil if it is not embedded
 	lines  lineSums
 	others others // of the lines
+	root   string
 }
 
 // lineSums are the sums of all lines, also of those that are not shown.
@@ -54,7 +55,7 @@ func Read(document []byte) (*Document, error) {
 	}
 	out := &Document{lines: lineSums{net: new(big.Rat), taxable: map[taxGroup]*big.Rat{},
 		count: map[taxGroup]int{}}}
-	out.Type = roots[root.Local]
+	out.Type, out.root = roots[root.Local], root.Local
 	r := &reader{warnings: api.Faults{}, currencies: map[string]string{}}
 	content, err := d.readContent(func(line *element) bool { return out.addLine(r, line) })
 	if err != nil {
@@ -110,6 +111,8 @@ func (d *decoder) readContent(line func(*element) (kept bool)) (*element, error)
 		case xml.CharData:
 			if d.depth == 0 && strings.TrimSpace(string(token)) != "" {
 				err = d.fail(RuleMalformed, "The document continues after its root element.")
+			} else if content.text += strings.TrimSpace(string(token)); len(content.text) > maxText {
+				err = d.fail(RuleLimit, "The texts of the document are too long.")
 			}
 		}
 		if err != nil {
@@ -158,7 +161,10 @@ func (doc *Document) fill(r *reader, e *element) {
 	}
 	doc.attachments(r, e)
 	var others others
-	others.add("", e)
+	if e.text = strings.TrimSpace(e.text); e.text != "" {
+		others.append(&place{name: doc.root}, "", &e.text)
+	}
+	others.addContent(nil, e)
 	doc.Other, doc.OtherCount = others.with(doc.others)
 	for currency, at := range r.currencies {
 		if doc.Currency != nil && currency != *doc.Currency {
@@ -209,7 +215,7 @@ func (doc *Document) addLine(r *reader, e *element) (kept bool) {
 	if kept = len(doc.Lines) < maxLines; kept {
 		n.line(&line)
 		doc.Lines = append(doc.Lines, line)
-		doc.others.add(fmt.Sprintf("%s[%d]", e.name, doc.LineCount), e)
+		doc.others.add(&place{name: e.name, at: doc.LineCount}, e)
 	} else {
 		n.lineAmounts(&line)
 	}

@@ -2,6 +2,7 @@ package ubl
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -15,18 +16,26 @@ const maxValue = 4096
 // reader turns elements into the values of a document, and collects warnings.
 type reader struct {
 	warnings api.Faults
+	count    int // of warnings
 	// currencies has a path for each currency that an amount of the document names.
 	currencies map[string]string
 }
 
-// maxWarnings bounds the warnings of a document.
-const maxWarnings = 100
+// maxWarnings bounds the warnings of a document, and maxLineWarnings those about its lines.
+const maxWarnings, maxLineWarnings = 100, 80
 
-// warn adds a warning about the value at a path.
+// warn adds a warning about the value at a path, one of a rule. Lines, which are read first, leave room for the others.
 func (r *reader) warn(path, rule, message string) {
-	if len(r.warnings) < maxWarnings {
-		r.warnings.Add(path, rule, message)
+	most := maxWarnings
+	if strings.HasPrefix(path, "lines[") {
+		most = maxLineWarnings
 	}
+	known := func(f api.Fault) bool { return f.Rule == rule }
+	if r.count >= most || slices.ContainsFunc(r.warnings[path], known) {
+		return
+	}
+	r.count++
+	r.warnings.Add(path, rule, message)
 }
 
 // name returns the text of an element on one line, and nil if the element is absent or empty.

@@ -41,11 +41,16 @@ type writer struct {
 // pair is an attribute. One with an empty value is left out.
 type pair struct{ name, value string }
 
-// leaf writes an element with text.
+// leaf writes an element with text, without the white space around it.
 func (w *writer) leaf(name, content string, attributes ...pair) {
-	if strings.TrimSpace(content) == "" {
+	if content = strings.TrimSpace(content); content == "" {
 		return
 	}
+	w.text(name, content, attributes...)
+}
+
+// text writes an element with text as it is.
+func (w *writer) text(name, content string, attributes ...pair) {
 	w.start(name, attributes...)
 	w.escape(content)
 	w.out.WriteString("</" + name + ">\n")

@@ -115,6 +115,7 @@ var sources = [...]struct { //nolint:gochecknoglobals // a constant table
 		{"docs/audit.md", "What leaves an entry in the audit log, and who reads it."},
 		{"docs/documents.md",
 			"The XML documents, field by field: what each format needs, what is computed, and with which rules it is tested."},
+		{"docs/terms.md", "Every field with its business term, its element, and its column in an import."},
 		{"docs/providers.md", "Which providers there are adapters for, what each can do, and how to connect one."},
 		{"docs/providers/phoss-ap.md",
 			"How invoices travel through a Peppol access point that runs phoss-ap, and what each of its words means."},

@@ -47,8 +47,7 @@ func invoiceFields() []field[api.InvoiceSummary] {
 		"buyer_tax_id", "issue_date", "due_date", "currency", "total_amount", "item_count", "order_reference",
 		"submitted"}, []string(nil)
 	for _, field := range view.FieldsOf[api.Draft]() {
-		listed := field.Tag.Get("summary") != "no"
-		if listed && !slices.Contains(first, field.Name) {
+		if !slices.Contains(first, field.Name) {
 			others = append(others, field.Name)
 		}
 	}

@@ -163,6 +163,9 @@ func longest(t *testing.T, name string, field reflect.StructField, of reflect.Ty
 				t.Errorf("%s has no known bound", name)
 			}
 		}
+		if number("maxLength") > 0 && field.Tag.Get("text") != "any" {
+			return 4*characters + 2 // no control characters, which the API refuses: none takes more in UTF-8
+		}
 		return escaped*characters + 2
 	}
 	return 24 // a number or a flag

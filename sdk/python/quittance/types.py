@@ -1456,6 +1456,8 @@ class InvoiceSummary(TypedDict):
     payment_means_code: str | None
     #: Text by which you recognise the payment (BT-83).
     payment_reference: str | None
+    #: Payment terms in words (BT-20); may contain TAB, LF and CR.
+    payment_terms: str | None
     #: Project (BT-11).
     project_reference: str | None
     #: Top-level provider invoice state, verbatim; null if never reported.

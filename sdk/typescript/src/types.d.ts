@@ -1437,6 +1437,8 @@ export interface InvoiceSummary {
   payment_means_code: string | null;
   /** Text by which you recognise the payment (BT-83). */
   payment_reference: string | null;
+  /** Payment terms in words (BT-20); may contain TAB, LF and CR. */
+  payment_terms: string | null;
   /** Project (BT-11). */
   project_reference: string | null;
   /** Top-level provider invoice state, verbatim; null if never reported. */
