@@ -143,8 +143,8 @@ func (c *checker) german() {
 			"a payment by card needs the card, which an invoice here has no field for")
 	}
 	if c.Credit == nil && !discountsReadable(text(d.PaymentTerms)) {
-		c.add("payment_terms", rulePaymentTerms, both("DE-R-018"), "a line that begins with # must be a cash discount, such as "+
-			"#SKONTO#TAGE=14#PROZENT=2.00#, and no other line may have text between # signs")
+		c.add("payment_terms", rulePaymentTerms, both("DE-R-018"), "a line that begins with # must be a cash discount, "+
+			"such as #SKONTO#TAGE=14#PROZENT=2.00#, and no other line may have text between # signs")
 	}
 }
 

@@ -111,7 +111,7 @@ const coded = " external_id transaction_flags unit_code vat_category buyer_subdi
 func (r random) texts(of any) {
 	fields := reflect.ValueOf(of).Elem()
 	for n := range fields.NumField() {
-		value, isText := fields.Field(n).Interface().(*string)
+		value, isText := reflect.TypeAssert[*string](fields.Field(n))
 		tag := fields.Type().Field(n).Tag
 		if !isText || value != nil || !r.chance(30) || strings.Contains(coded, " "+tag.Get("json")+" ") ||
 			tag.Get("pattern")+tag.Get("codelist")+tag.Get("codes") != "" {

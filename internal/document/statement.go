@@ -144,8 +144,8 @@ func (m *model) buyerParty() api.ParsedParty {
 	return out
 }
 
-// forProfile removes from a party what its document cannot say: only the UAE name the issuer of a registration, and only
-// of a trade licence or a passport.
+// forProfile removes from a party what its document cannot say: only the UAE name the issuer of a registration, and
+// only of a trade licence or a passport.
 func (m *model) forProfile(p *api.ParsedParty) {
 	kind := text(p.LegalIDScheme)
 	if m.profile == BIS3 || m.profile == PINTAE && kind != tradeLicence && kind != passport {
@@ -278,7 +278,7 @@ func sameNames(from, to any, prefix, suffix string) {
 	source, target := reflect.ValueOf(from).Elem(), reflect.ValueOf(to).Elem()
 	fields := places[target.Type()]
 	for n := range source.NumField() {
-		value, isText := source.Field(n).Interface().(*string)
+		value, isText := reflect.TypeAssert[*string](source.Field(n))
 		if !isText || text(value) == "" {
 			continue
 		}

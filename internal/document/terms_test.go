@@ -20,8 +20,9 @@ import (
 // termsFile is the reference of all fields with their terms and elements.
 const termsFile = "../../docs/terms.md"
 
-// TestTerms compares docs/terms.md with what the model says: the tags of the API, the elements in which package document
-// writes a value of its own for each field, and the names under which package ubl reads it again. -update writes it.
+// TestTerms compares docs/terms.md with what the model says: the tags of the API, the elements in which package
+// document writes a value of its own for each field, and the names under which package ubl reads it again. -update
+// writes it.
 func TestTerms(t *testing.T) {
 	got := terms(t)
 	if *update {

@@ -143,8 +143,8 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// TestEveryFieldIsConsidered: a submission needs exactly the fields listed here; every other field of a draft, also a new
-// one, is optional.
+// TestEveryFieldIsConsidered: a submission needs exactly the fields listed here; every other field of a draft, also a
+// new one, is optional.
 func TestEveryFieldIsConsidered(t *testing.T) {
 	required := []string{"InvoiceNumber", "RecipientName", "RecipientNetworkID", "BuyerEndpointScheme", "BuyerStreet",
 		"BuyerCity", "BuyerCountry", "TotalAmount", "Currency", "IssueDate", "DueDate", "PaymentMeansCode", "Items", "Name",

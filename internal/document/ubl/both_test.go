@@ -88,8 +88,8 @@ func TestWritesNothingEmpty(t *testing.T) {
 	clear = func(v reflect.Value) {
 		switch v.Kind() {
 		case reflect.Struct:
-			for n := range v.NumField() {
-				clear(v.Field(n))
+			for _, field := range v.Fields() {
+				clear(field)
 			}
 		case reflect.Pointer:
 			if v.Type() == reflect.TypeFor[*string]() {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
 )
 
 // The limits of a document. Real documents use a small part of each.
@@ -26,7 +25,7 @@ const (
 
 // The rules that an [Error] names.
 const (
-	// RuleMalformed: the document is not well-formed XML in UTF-8.
+	// RuleMalformed: the document is not well-formed XML, or in an encoding that is not supported.
 	RuleMalformed = "malformed"
 	// RuleUnsupported: it is not a UBL invoice or credit note.
 	RuleUnsupported = "unsupported"
@@ -101,9 +100,10 @@ type decoder struct {
 }
 
 func newDecoder(document []byte) (*decoder, error) {
-	document = bytes.TrimPrefix(document, []byte("\ufeff"))
-	if !utf8.Valid(document) {
-		return nil, &Error{RuleMalformed, "The document is not encoded in UTF-8."}
+	wide := byteOrder(document) != nil
+	document, declared, err := inUTF8(document)
+	if err != nil {
+		return nil, err
 	}
 	if start := bytes.TrimLeft(document, " \t\r\n"); len(start) == 0 || start[0] != '<' {
 		return nil, &Error{RuleUnsupported, "The document is not XML."}
@@ -111,10 +111,11 @@ func newDecoder(document []byte) (*decoder, error) {
 	d := &decoder{source: source{data: document}}
 	d.xml = xml.NewDecoder(&d.source)
 	d.xml.CharsetReader = func(charset string, input io.Reader) (io.Reader, error) {
-		if strings.EqualFold(charset, "us-ascii") { // a part of UTF-8
-			return input, nil
+		name := strings.ToLower(charset)
+		if name == "us-ascii" || wide && strings.HasPrefix(name, "utf-16") || name == declared && charmaps[name] != nil {
+			return input, nil // which is in UTF-8 by now
 		}
-		return nil, &Error{RuleMalformed, "The document declares an encoding other than UTF-8."}
+		return nil, &Error{RuleMalformed, "The document declares an encoding that it is not in, or that is not supported."}
 	}
 	return d, nil
 }
@@ -274,28 +275,44 @@ func (e *element) prefixed() bool { return strings.Contains(e.name, ":") }
 // embeddedFile is the element whose text is a file in base64.
 const embeddedFile = "cbc:EmbeddedDocumentBinaryObject"
 
-// skipFile moves past the text of an embedded file and returns it. It may be in a CDATA section. The decoder continues
-// after it, so that a file is not copied.
+// skipFile moves past the text of an embedded file and returns it as it is in the document: CDATA sections, comments,
+// processing instructions and references are left to [decodeFile]. The decoder continues after it, so that a file is
+// not copied.
 func (d *decoder) skipFile() []byte {
 	if bytes.HasSuffix(d.data[:d.at], []byte("/>")) {
 		return nil
 	}
-	const open, end = "<![CDATA[", "]]>"
-	from := d.at
-	length := bytes.IndexByte(d.data[from:], '<')
-	if length < 0 {
-		return nil // the end tag is missing: the decoder says so
-	}
-	file := d.data[from : from+length]
-	if rest := d.data[from+length:]; len(bytes.TrimSpace(file)) == 0 && bytes.HasPrefix(rest, []byte(open)) {
-		if inside := bytes.Index(rest, []byte(end)); inside >= 0 {
-			file = rest[len(open):inside]
-			length += inside + len(end)
+	rest := d.data[d.at:]
+	length := 0
+	for {
+		next := bytes.IndexByte(rest[length:], '<')
+		if next < 0 {
+			return nil // the end tag is missing: the decoder says so
 		}
+		length += next
+		markup := markupLength(rest[length:])
+		if markup == 0 {
+			break
+		}
+		length += markup
 	}
 	d.at += length
 	d.skipped += length
-	return file
+	return rest[:length]
+}
+
+// markupLength returns the length of the CDATA section, comment or processing instruction at the start of a text, 0 if
+// there is none that ends.
+func markupLength(text []byte) int {
+	for _, kind := range [][2]string{{"<![CDATA[", "]]>"}, {"<!--", "-->"}, {"<?", "?>"}} {
+		if inside, ok := bytes.CutPrefix(text, []byte(kind[0])); ok {
+			if end := bytes.Index(inside, []byte(kind[1])); end >= 0 {
+				return len(kind[0]) + end + len(kind[1])
+			}
+			return 0
+		}
+	}
+	return 0
 }
 
 // child returns the first element at a path of names, such as cac:Party/cbc:Name, and nil if there is none.

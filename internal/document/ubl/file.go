@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"io"
+	"regexp"
 	"strconv"
 
 	"quittance/client/api"
@@ -62,22 +63,21 @@ func (doc *Document) File(id string) (content io.Reader, ok bool) {
 
 // decodeFile decodes the text of an embedded file.
 func decodeFile(text []byte) io.Reader {
-	return base64.NewDecoder(base64.StdEncoding, &withoutSpace{text})
+	return base64.NewDecoder(base64.StdEncoding, &base64Text{text})
 }
 
-// withoutSpace reads a text without its white space and references to white space, which some programs write at the end
-// of every line.
-type withoutSpace struct{ rest []byte }
+// base64Text reads the characters of a text that mean something in base64. It leaves out white space, references to it,
+// which some programs write at the end of every line, the marks of CDATA sections, comments and processing instructions.
+type base64Text struct{ rest []byte }
 
 // Read implements [io.Reader].
-func (w *withoutSpace) Read(into []byte) (n int, err error) {
-	for n < len(into) && len(w.rest) > 0 {
-		if skipped := spaceLength(w.rest); skipped > 0 {
-			w.rest = w.rest[skipped:]
-			continue
+func (b *base64Text) Read(into []byte) (n int, err error) {
+	for n < len(into) && len(b.rest) > 0 {
+		character, length := characterOf(b.rest)
+		if b.rest = b.rest[length:]; character != 0 {
+			into[n] = character
+			n++
 		}
-		into[n], w.rest = w.rest[0], w.rest[1:]
-		n++
 	}
 	if n == 0 && len(into) > 0 {
 		return 0, io.EOF
@@ -85,17 +85,38 @@ func (w *withoutSpace) Read(into []byte) (n int, err error) {
 	return n, nil
 }
 
-// spaceLength returns the length of the white space or of the reference to it at the start of a text.
-func spaceLength(text []byte) int {
+// reference matches a reference to a character at the start of a text.
+var reference = regexp.MustCompile(`\A&#(?:([0-9]{1,3})|x([0-9A-Fa-f]{1,2}));`)
+
+// characterOf returns the character at the start of a text, 0 if it means nothing, and the length of its markup.
+func characterOf(text []byte) (character byte, length int) {
 	switch text[0] {
 	case ' ', '\t', '\r', '\n':
-		return 1
+		return 0, 1
+	case ']':
+		if bytes.HasPrefix(text, []byte("]]>")) {
+			return 0, len("]]>")
+		}
+	case '<':
+		if open := "<![CDATA["; bytes.HasPrefix(text, []byte(open)) {
+			return 0, len(open)
+		}
+		return 0, max(1, markupLength(text))
 	case '&':
-		for _, reference := range []string{"&#13;", "&#10;", "&#9;", "&#xD;", "&#xd;", "&#xA;", "&#xa;"} {
-			if bytes.HasPrefix(text, []byte(reference)) {
-				return len(reference)
+		found := reference.FindSubmatch(text)
+		if found == nil {
+			break
+		}
+		base, digits := 10, found[1]
+		if len(digits) == 0 {
+			base, digits = 16, found[2]
+		}
+		if code, err := strconv.ParseUint(string(digits), base, 8); err == nil {
+			if code == ' ' || code == '\t' || code == '\r' || code == '\n' {
+				code = 0
 			}
+			return byte(code), len(found[0])
 		}
 	}
-	return 0
+	return text[0], 1
 }

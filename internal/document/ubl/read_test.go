@@ -106,9 +106,16 @@ func TestRefused(t *testing.T) {
 		"text after the root":          {invoice("") + "secret", ubl.RuleMalformed, "continues"},
 		"text before the root":         {"<!-- -->secret" + invoice(""), ubl.RuleMalformed, "well-formed"},
 		"invalid UTF-8":                {invoice("<cbc:ID>\xff</cbc:ID>"), ubl.RuleMalformed, "UTF-8"},
-		"UTF-16":                       {"\xff\xfe<\x00I\x00", ubl.RuleMalformed, "UTF-8"},
-		"another encoding": {`<?xml version="1.0" encoding="ISO-8859-1"?>` + invoice(""), ubl.RuleMalformed,
+		"half a character of UTF-16":   {"\xff\xfe<\x00I\x00n", ubl.RuleMalformed, "UTF-16"},
+		"half a surrogate pair":        {"\xff\xfe<\x00\x00\xd8<\x00", ubl.RuleMalformed, "UTF-16"},
+		"another encoding": {`<?xml version="1.0" encoding="UTF-7"?>` + invoice(""), ubl.RuleMalformed,
 			"encoding"},
+		"UTF-8 that says UTF-16": {`<?xml version="1.0" encoding="UTF-16"?>` + invoice(""), ubl.RuleMalformed,
+			"encoding"},
+		"a byte that Windows-1253 does not have": {`<?xml version="1.0" encoding="windows-1253"?>` +
+			invoice("<cbc:ID>\xd2</cbc:ID>"), ubl.RuleMalformed, "encoding"},
+		"a large one in another encoding": {`<?xml version="1.0" encoding="ISO-8859-1"?>` +
+			invoice(strings.Repeat(" ", 4<<20)), ubl.RuleLimit, "4 MiB"},
 		"a control character": {invoice("<cbc:ID>\x01</cbc:ID>"), ubl.RuleMalformed, "well-formed"},
 		"deep nesting":        {invoice(nested(64)), ubl.RuleLimit, "64 levels"},
 		"deep nesting outside UBL": {invoice(strings.Repeat("<x>", 70) + strings.Repeat("</x>", 70)), ubl.RuleLimit,
@@ -331,10 +338,14 @@ func TestFiles(t *testing.T) {
 		"no padding":          {text: "aGVsbG8", broken: true},
 		"another reference":   {text: "aGVs&amp;bG8=", broken: true},
 		"after the end":       {text: "aGVsbG8=aGVsbG8=", broken: true},
-		"a comment inside":    {text: "aGVs<!-- -->bG8=", broken: true},
+		"a comment inside":    {text: "aGVs<!-- <x> -->bG8=", want: "hello"},
+		"an instruction":      {text: "aGVs<?x <y> ?>bG8=", want: "hello"},
+		"a padding reference": {text: "aGVsbG8&#61;", want: "hello"},
+		"another spelling":    {text: "aGVsbG8&#x3d;", want: "hello"},
+		"another character":   {text: "aGVs&#33;bG8=", broken: true},
 		"an element inside":   {text: "aGVs<cbc:ID>1</cbc:ID>", broken: true},
-		"CDATA and more":      {text: "<![CDATA[aGVs]]>bG8=", broken: true},
-		"CDATA in the middle": {text: "aGVs<![CDATA[bG8=]]>", broken: true},
+		"CDATA and more":      {text: "<![CDATA[aGVs]]>bG8=", want: "hello"},
+		"CDATA in the middle": {text: "aGVs<![CDATA[bG]]><![CDATA[8=]]>", want: "hello"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			read := mustRead(t, attached(open+test.text+end))

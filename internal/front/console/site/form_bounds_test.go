@@ -48,8 +48,8 @@ func TestFormsAreBounded(t *testing.T) {
 		{"a file for a draft", http.MethodPost, "/invoices/new", multipart, file, user, http.StatusUnsupportedMediaType},
 		{"a file for a draft, logged out", http.MethodPost, "/invoices/new", multipart, file, stranger,
 			http.StatusUnsupportedMediaType},
-		{"too many fields for a draft", http.MethodPost, "/invoices/new", "application/x-www-form-urlencoded", many(1_000*(reflect.TypeFor[api.Item]().NumField()+2) + 1),
-			user, http.StatusBadRequest},
+		{"too many fields for a draft", http.MethodPost, "/invoices/new", "application/x-www-form-urlencoded",
+			many(1_000*(reflect.TypeFor[api.Item]().NumField()+2) + 1), user, http.StatusBadRequest},
 	} {
 		got := test.who.do(test.method, test.path, test.body, "Content-Type", test.mediaType)
 		if got.status != test.status {
