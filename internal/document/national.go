@@ -151,8 +151,8 @@ func (c *checker) german() {
 // between matches what the rule takes for a cash discount, wherever it stands in the payment terms.
 var between = regexp.MustCompile(`#.+#`)
 
-// discountsReadable tells whether the cash discounts in payment terms have the form of the rule: those at the beginnings
-// of lines, and with nothing behind the last one on its line.
+// discountsReadable tells whether the cash discounts in payment terms have the form of the rule: those at the
+// beginnings of lines, and with nothing behind the last one on its line.
 func discountsReadable(terms string) bool {
 	found := false
 	for line := range strings.SplitSeq(terms, "\n") {

@@ -66,8 +66,9 @@ func decodeFile(text []byte) io.Reader {
 	return base64.NewDecoder(base64.StdEncoding, &base64Text{text})
 }
 
-// base64Text reads the characters of a text that mean something in base64. It leaves out white space, references to it,
-// which some programs write at the end of every line, the marks of CDATA sections, comments and processing instructions.
+// base64Text reads the characters of a text that mean something in base64. It leaves out white space, references to
+// it, which some programs write at the end of every line, the marks of CDATA sections, comments and processing
+// instructions.
 type base64Text struct{ rest []byte }
 
 // Read implements [io.Reader].

@@ -31,7 +31,8 @@ func (e *element) expect(name, known string) {
 	}
 }
 
-// place is where an element stands: below another, and the how many-th of its name, 0 for the only one.
+// place is where an element stands: below another, and at which position among those of its name, from 1; 0 if there is
+// no other.
 type place struct {
 	above *place
 	name  string
