@@ -104,7 +104,42 @@ func (s *releasedSite) answer(t *testing.T, path, token string) releasedAnswer {
 		out.Type = media
 	default:
 		sum := sha256.Sum256(got.body)
-		out.Type, out.SHA256 = media, hex.EncodeToString(sum[:])
+		out.Type, out.SHA256, out.body = media, hex.EncodeToString(sum[:]), got.body
+	}
+	return out
+}
+
+// begins tells whether the first columns of an answer in CSV have a digest: a release may add columns behind those of
+// the release before.
+func (a releasedAnswer) begins(digest string) bool {
+	if !strings.HasPrefix(a.Type, "text/csv") {
+		return false
+	}
+	header, _, _ := strings.Cut(string(a.body), "\n")
+	for count := range strings.Count(header, ",") {
+		if sum := sha256.Sum256(firstColumns(a.body, count+1)); hex.EncodeToString(sum[:]) == digest {
+			return true
+		}
+	}
+	return false
+}
+
+// firstColumns returns the first columns of a text in CSV, byte for byte.
+func firstColumns(text []byte, count int) (out []byte) {
+	quoted, column := false, 0
+	for _, c := range text {
+		switch {
+		case c == '"':
+			quoted = !quoted
+		case !quoted && c == ',':
+			column++
+		case !quoted && (c == '\n' || c == '\r'):
+			out, column = append(out, c), 0
+			continue
+		}
+		if column < count {
+			out = append(out, c)
+		}
 	}
 	return out
 }

@@ -72,6 +72,7 @@ type releasedAnswer struct {
 	JSON   json.RawMessage `json:",omitempty"`
 	Type   string          `json:",omitempty"`
 	SHA256 string          `json:",omitempty"`
+	body   []byte          // of this version, with a digest
 }
 
 // releasedOperator is what an operator knows.

@@ -229,7 +229,7 @@ func (s *releasedSite) keepsAnswers(t *testing.T, company releasedCompany) {
 	}
 	for _, path := range slices.Sorted(maps.Keys(company.Answers)) {
 		was, is := company.Answers[path], s.answer(t, path, company.Token)
-		if was.Status != is.Status || was.Type != is.Type || was.SHA256 != is.SHA256 {
+		if was.Status != is.Status || was.Type != is.Type || was.SHA256 != is.SHA256 && !is.begins(was.SHA256) {
 			t.Errorf("GET %s: %d %s %s, and was %d %s %s", path, is.Status, is.Type, is.SHA256, was.Status, was.Type, was.SHA256)
 			continue
 		}
