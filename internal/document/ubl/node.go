@@ -30,14 +30,19 @@ type attribute struct {
 	value **string
 }
 
+// pairs returns the attributes as they are written.
+func pairs(attributes []attribute) []pair {
+	out := make([]pair, len(attributes))
+	for i, a := range attributes {
+		out[i] = pair{a.name, value(*a.value)}
+	}
+	return out
+}
+
 // text is an element with a text on one line.
 func (n node) text(element, field string, v **string, attributes ...attribute) {
 	if n.out != nil {
-		pairs := make([]pair, len(attributes))
-		for i, a := range attributes {
-			pairs[i] = pair{a.name, value(*a.value)}
-		}
-		n.write(element, value(*v), pairs...)
+		n.write(element, value(*v), pairs(attributes)...)
 		return
 	}
 	found := n.find(element, field)
@@ -75,11 +80,7 @@ func (n node) amountIn(currency *string, element, field string, v **api.Amount) 
 // number is a number. Its attributes are those of something else, and written with it.
 func (n node) number(element, field string, v **api.Amount, attributes ...attribute) {
 	if n.out != nil {
-		pairs := make([]pair, len(attributes))
-		for i, a := range attributes {
-			pairs[i] = pair{a.name, value(*a.value)}
-		}
-		n.write(element, value(*v), pairs...)
+		n.write(element, value(*v), pairs(attributes)...)
 		return
 	}
 	found := n.find(element, field)
@@ -156,12 +157,13 @@ func (n node) write(element, content string, attributes ...pair) {
 // find returns the first element at a path. It warns if there is more than one.
 func (n node) find(path, field string) *element {
 	e, repeated := n.e, false
-	for name := range strings.SplitSeq(path, "/") {
+	for path != "" {
+		name, rest, _ := strings.Cut(path, "/")
 		first, count := e.first(name)
 		if first == nil {
 			return nil
 		}
-		e, repeated = first, repeated || count > 1
+		e, path, repeated = first, rest, repeated || count > 1
 	}
 	if repeated {
 		n.in.warn(n.at+field, ruleRepeated, repeatedMessage)

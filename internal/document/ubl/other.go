@@ -73,11 +73,13 @@ func (o *others) add(at *place, e *element) {
 
 // addContent adds what has not been read of the content of an element. at is nil for the document.
 func (o *others) addContent(at *place, e *element) {
-	names := map[string]int{}
+	if len(e.children) == 0 { // most elements, which need no table
+		return
+	}
+	names, count := map[string]int{}, map[string]int{}
 	for _, child := range e.children {
 		names[child.name]++
 	}
-	count := map[string]int{}
 	for _, child := range e.children {
 		below := place{above: at, name: child.name}
 		if names[child.name] > 1 {

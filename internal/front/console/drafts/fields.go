@@ -2,7 +2,6 @@ package drafts
 
 import (
 	"cmp"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -120,12 +119,7 @@ func SpecNamed(specs []FieldSpec, name string) FieldSpec {
 
 // HasField tells whether a type of the API has a field with a JSON name.
 func HasField[T any](name string) bool {
-	for field := range reflect.TypeFor[T]().Fields() {
-		if field.Tag.Get("json") == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(view.FieldsOf[T](), func(field view.Field[T]) bool { return field.Name == name })
 }
 
 // Normalized returns the input of a field. Browsers send CR LF for each line break.

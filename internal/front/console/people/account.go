@@ -2,7 +2,6 @@ package people
 
 import (
 	"net/http"
-	"reflect"
 	"strconv"
 
 	"quittance/client/api"
@@ -62,11 +61,9 @@ var profileCodes = map[string]string{ //nolint:gochecknoglobals // a constant ta
 // profileFields returns the company profile with the names of its codes, in the order of the API and without the logo.
 func profileFields(w *console.Words, p *api.Profile) []profileField {
 	var out []profileField
-	fields := reflect.ValueOf(p).Elem()
-	for n := range fields.NumField() {
-		value, isText := fields.Field(n).Interface().(*string)
-		row := profileField{Name: fields.Type().Field(n).Tag.Get("json"), Value: console.Deref(value)}
-		if !isText || row.Name == "logo" {
+	for _, field := range view.FieldsOf[api.Profile]() {
+		row := profileField{Name: field.Name, Value: field.Text(p)}
+		if row.Name == "logo" {
 			continue
 		}
 		if list := profileCodes[row.Name]; list != "" && row.Value != "" {
