@@ -48,6 +48,9 @@ type Profile struct {
 	EndpointScheme             *string `json:"endpoint_scheme" maxLength:"64" doc:"Electronic address scheme of the seller (BT-34-1)."`
 	EndpointID                 *string `json:"endpoint_id" maxLength:"64" doc:"Electronic address of the seller (BT-34)."`
 	TaxRegistrationNumber      *string `json:"tax_registration_number" maxLength:"64" doc:"Seller tax registration (BT-31)."`
+	TaxRegistrationID          *string `json:"tax_registration_id" maxLength:"64" doc:"Seller tax registration of another kind, such as a German Steuernummer (BT-32)." example:"133/8150/8159"`
+	Identifier                 *string `json:"identifier" maxLength:"64" doc:"Another identifier of the seller, such as your GLN (BT-29)." example:"4012345000009"`
+	IdentifierScheme           *string `json:"identifier_scheme" maxLength:"64" doc:"Scheme of identifier (BT-29-1, ISO 6523)." example:"0088"`
 	LegalRegistration          *string `json:"legal_registration_number" maxLength:"64" doc:"Seller legal registration (BT-30)."`
 	LegalRegistrationType      *string `json:"legal_registration_type" maxLength:"64" doc:"Kind of the legal registration (PINT-AE BTAE-15)."`
 	LegalRegistrationAuthority *string `json:"legal_registration_authority" maxLength:"256" doc:"Issuer of the legal registration, which some kinds require: in the UAE the authority of a trade licence (PINT-AE BTAE-12), or the country of a passport." example:"Department of Economy and Tourism"`
@@ -58,6 +61,7 @@ type Profile struct {
 	Currency                   *string `json:"currency" maxLength:"64" codelist:"currency" doc:"Usual currency of the company's invoices (ISO 4217)." example:"AED"`
 	Logo                       *string `json:"logo" maxLength:"90000" doc:"Logo for printed documents: a PNG or JPEG image as a data URL in base64, at most 65536 bytes, 2048 pixels wide and high. It is not sent to the provider."`
 	PayeeAccount               *string `json:"payee_account" maxLength:"64" doc:"Payment account (BT-84)."`
+	PayeeAccountScheme         *string `json:"payee_account_scheme" maxLength:"64" doc:"Kind of the payment account in the UAE, such as IBAN (BT-84-1)." example:"IBAN"`
 	PayeeAccountName           *string `json:"payee_account_name" maxLength:"256" doc:"Name of the payment account (BT-85)." example:"Gulf Works LLC"`
 	PayeeBankID                *string `json:"payee_bank_id" maxLength:"64" doc:"Bank of the payment account, such as its BIC (BT-86)." example:"EBILAEAD"`
 	BuyerReference             *string `json:"buyer_reference" maxLength:"64" doc:"Default buyer reference (BT-10)."`

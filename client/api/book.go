@@ -9,29 +9,30 @@ import (
 // CustomerFields is the creation payload of an entry of the customer book. The fields of the recipient have the names
 // and the rules of those of a [Draft]; a test compares them. Optional fields are nil if absent.
 type CustomerFields struct {
-	DisplayName           *string `json:"display_name" maxLength:"256" doc:"Name by which your people choose the customer, for example of one of several branches; without it, recipient_name." example:"Palm Trading, Dubai"`
-	RecipientName         *string `json:"recipient_name" required:"true" minLength:"1" maxLength:"256" doc:"Buyer name (BT-44)." example:"Palm Trading LLC"`
-	BuyerTradingName      *string `json:"buyer_trading_name" maxLength:"256" doc:"Name under which the buyer trades, if it is another one (BT-45)." example:"Palm Trading"`
-	RecipientNetworkID    *string `json:"recipient_network_id" maxLength:"64" doc:"Buyer identifier in the e-invoicing network (BT-49)." example:"1234567890"`
-	BuyerEndpointScheme   *string `json:"buyer_endpoint_scheme" maxLength:"64" doc:"Electronic address scheme of the buyer (BT-49-1, EAS code)." example:"0235"`
-	BuyerStreet           *string `json:"buyer_street" maxLength:"256" doc:"Buyer address line 1 (BT-50)." example:"12 Harbour Road"`
-	BuyerStreetAdditional *string `json:"buyer_street_additional" maxLength:"256" doc:"Buyer address line 2 (BT-51)." example:"Warehouse 3"`
-	BuyerAddressLine      *string `json:"buyer_address_line" maxLength:"256" doc:"Buyer address line 3 (BT-163)." example:"Industrial Area 4"`
-	BuyerCity             *string `json:"buyer_city" maxLength:"256" doc:"Buyer city (BT-52)." example:"Dubai"`
-	BuyerPostalCode       *string `json:"buyer_postal_code" maxLength:"64" doc:"Buyer postal code (BT-53)." example:"1000"`
-	BuyerSubdivision      *string `json:"buyer_subdivision" maxLength:"64" doc:"Buyer country subdivision (BT-54)." example:"DXB"`
-	BuyerCountry          *string `json:"buyer_country" pattern:"^[A-Z]{2}$" patternDescription:"two capital letters (ISO 3166-1 alpha-2)" doc:"Buyer country (BT-55), two capital letters." example:"AE"`
-	BuyerTaxID            *string `json:"buyer_tax_id" maxLength:"64" doc:"Buyer tax registration (BT-48)." example:"100200300400003"`
-	BuyerLegalID          *string `json:"buyer_legal_id" maxLength:"64" doc:"Buyer legal registration (BT-47)." example:"CN-1234567"`
-	BuyerLegalIDScheme    *string `json:"buyer_legal_id_scheme" maxLength:"64" doc:"Kind of the legal registration: its identification scheme (BT-47-1), or in the UAE its type, TL, EID, PAS or CD (BTAE-16)." example:"TL"`
-	BuyerLegalIDIssuer    *string `json:"buyer_legal_id_issuer" maxLength:"256" doc:"Issuer of the legal registration, which some kinds require in the UAE: the authority of a trade licence (BTAE-11), or the country of a passport." example:"Department of Economy and Tourism"`
-	BuyerIdentifier       *string `json:"buyer_identifier" maxLength:"64" doc:"Another identifier of the buyer, such as your customer number or its GLN (BT-46)." example:"C-1042"`
-	BuyerIdentifierScheme *string `json:"buyer_identifier_scheme" maxLength:"64" doc:"Scheme of buyer_identifier (BT-46-1, ISO 6523)." example:"0088"`
-	BuyerReference        *string `json:"buyer_reference" maxLength:"64" doc:"Reference that the buyer asked for (BT-10); defaults to that of the company profile." example:"COST-CENTRE-7"`
-	Currency              *string `json:"currency" codelist:"currency" doc:"Currency of new invoices to the customer (BT-5, ISO 4217)." example:"AED"`
-	PaymentMeansCode      *string `json:"payment_means_code" maxLength:"64" doc:"Payment means of new invoices to the customer (BT-81, UNCL4461)." example:"30"`
-	PaymentTermsDays      *int    `json:"payment_terms_days" minimum:"0" maximum:"3650" doc:"Days from the issue date to the due date of new invoices to the customer." example:"30"`
-	Note                  *string `json:"note" maxLength:"1024" text:"multi" doc:"Note on new invoices to the customer (BT-22); may contain TAB, LF and CR." example:"Please quote the invoice number."`
+	DisplayName           *string  `json:"display_name" maxLength:"256" doc:"Name by which your people choose the customer, for example of one of several branches; without it, recipient_name." example:"Palm Trading, Dubai"`
+	RecipientName         *string  `json:"recipient_name" required:"true" minLength:"1" maxLength:"256" doc:"Buyer name (BT-44)." example:"Palm Trading LLC"`
+	BuyerTradingName      *string  `json:"buyer_trading_name" maxLength:"256" doc:"Name under which the buyer trades, if it is another one (BT-45)." example:"Palm Trading"`
+	RecipientNetworkID    *string  `json:"recipient_network_id" maxLength:"64" doc:"Buyer identifier in the e-invoicing network (BT-49)." example:"1234567890"`
+	BuyerEndpointScheme   *string  `json:"buyer_endpoint_scheme" maxLength:"64" doc:"Electronic address scheme of the buyer (BT-49-1, EAS code)." example:"0235"`
+	BuyerStreet           *string  `json:"buyer_street" maxLength:"256" doc:"Buyer address line 1 (BT-50)." example:"12 Harbour Road"`
+	BuyerStreetAdditional *string  `json:"buyer_street_additional" maxLength:"256" doc:"Buyer address line 2 (BT-51)." example:"Warehouse 3"`
+	BuyerAddressLine      *string  `json:"buyer_address_line" maxLength:"256" doc:"Buyer address line 3 (BT-163)." example:"Industrial Area 4"`
+	BuyerCity             *string  `json:"buyer_city" maxLength:"256" doc:"Buyer city (BT-52)." example:"Dubai"`
+	BuyerPostalCode       *string  `json:"buyer_postal_code" maxLength:"64" doc:"Buyer postal code (BT-53)." example:"1000"`
+	BuyerSubdivision      *string  `json:"buyer_subdivision" maxLength:"64" doc:"Buyer country subdivision (BT-54)." example:"DXB"`
+	BuyerCountry          *string  `json:"buyer_country" pattern:"^[A-Z]{2}$" patternDescription:"two capital letters (ISO 3166-1 alpha-2)" doc:"Buyer country (BT-55), two capital letters." example:"AE"`
+	BuyerTaxID            *string  `json:"buyer_tax_id" maxLength:"64" doc:"Buyer tax registration (BT-48)." example:"100200300400003"`
+	BuyerLegalID          *string  `json:"buyer_legal_id" maxLength:"64" doc:"Buyer legal registration (BT-47)." example:"CN-1234567"`
+	BuyerLegalIDScheme    *string  `json:"buyer_legal_id_scheme" maxLength:"64" doc:"Kind of the legal registration: its identification scheme (BT-47-1), or in the UAE its type, TL, EID, PAS or CD (BTAE-16)." example:"TL"`
+	BuyerLegalIDIssuer    *string  `json:"buyer_legal_id_issuer" maxLength:"256" doc:"Issuer of the legal registration, which some kinds require in the UAE: the authority of a trade licence (BTAE-11), or the country of a passport." example:"Department of Economy and Tourism"`
+	BuyerIdentifier       *string  `json:"buyer_identifier" maxLength:"64" doc:"Another identifier of the buyer, such as your customer number or its GLN (BT-46)." example:"C-1042"`
+	BuyerIdentifierScheme *string  `json:"buyer_identifier_scheme" maxLength:"64" doc:"Scheme of buyer_identifier (BT-46-1, ISO 6523)." example:"0088"`
+	BuyerContact          *Contact `json:"buyer_contact" doc:"Contact at the buyer (BG-9)."`
+	BuyerReference        *string  `json:"buyer_reference" maxLength:"64" doc:"Reference that the buyer asked for (BT-10); defaults to that of the company profile." example:"COST-CENTRE-7"`
+	Currency              *string  `json:"currency" codelist:"currency" doc:"Currency of new invoices to the customer (BT-5, ISO 4217)." example:"AED"`
+	PaymentMeansCode      *string  `json:"payment_means_code" maxLength:"64" doc:"Payment means of new invoices to the customer (BT-81, UNCL4461)." example:"30"`
+	PaymentTermsDays      *int     `json:"payment_terms_days" minimum:"0" maximum:"3650" doc:"Days from the issue date to the due date of new invoices to the customer." example:"30"`
+	Note                  *string  `json:"note" maxLength:"1024" text:"multi" doc:"Note on new invoices to the customer (BT-22); may contain TAB, LF and CR." example:"Please quote the invoice number."`
 }
 
 // Name returns the name by which people choose the customer.
@@ -64,8 +65,12 @@ func copyFields(to, from any, except string) {
 	target, source := reflect.ValueOf(to).Elem(), reflect.ValueOf(from).Elem()
 	for n := range target.NumField() {
 		name := target.Type().Field(n).Name
-		if value := source.FieldByName(name); value.IsValid() && !strings.Contains(except, " "+name+" ") {
-			target.Field(n).Set(value)
+		value := source.FieldByName(name)
+		if !value.IsValid() || strings.Contains(except, " "+name+" ") {
+			continue
+		}
+		if target.Field(n).Set(value); value.Type() == reflect.TypeFor[*Contact]() && !value.IsNil() {
+			target.Field(n).Set(reflect.ValueOf(new(value.Elem().Interface().(Contact))))
 		}
 	}
 }
@@ -101,6 +106,9 @@ type CatalogueItemFields struct {
 	TaxExemptionReason *string  `json:"tax_exemption_reason" maxLength:"1024" doc:"Why no tax is charged (BT-120)." example:"Certain financial services"`
 	CommodityCode      *string  `json:"commodity_code" maxLength:"64" doc:"Classification of the item (BT-158), such as a customs tariff number." example:"84713000"`
 	CommodityScheme    *string  `json:"commodity_scheme" maxLength:"64" doc:"Scheme of commodity_code (BT-158-1)." example:"HS"`
+	CommodityVersion   *string  `json:"commodity_version" maxLength:"64" doc:"Version of commodity_scheme (BT-158-2)." example:"2022"`
+	SupplyType         *string  `json:"supply_type" maxLength:"64" doc:"G for goods, S for services, B for both, in the UAE (BTAE-13)." example:"G"`
+	ServiceCode        *string  `json:"service_code" maxLength:"64" doc:"Service accounting code in the UAE (BTAE-17), of an item that has a tariff number too." example:"998311"`
 }
 
 // Fill replaces the fields of an invoice line that an item has, which are all but the quantity, the note and the

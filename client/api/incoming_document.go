@@ -35,11 +35,16 @@ type ParsedDocument struct {
 	IssueTime           *string           `json:"issue_time" doc:"Issue time (IBT-168), verbatim." example:"09:30:00"`
 	DueDate             *string           `json:"due_date" format:"date" doc:"Payment due date (BT-9), without a time zone."`
 	TaxPointDate        *string           `json:"tax_point_date" format:"date" doc:"Value added tax point date (BT-7), without a time zone."`
+	TaxPointCode        *string           `json:"tax_point_code" doc:"What sets the tax point date (BT-8)."`
 	Period              *ParsedPeriod     `json:"period" doc:"Invoicing period (BG-14)."`
 	Notes               []string          `json:"notes" nullable:"false" doc:"Notes (BT-22)."`
 	Seller              ParsedParty       `json:"seller" doc:"Seller (BG-4)."`
 	Buyer               ParsedParty       `json:"buyer" doc:"Buyer (BG-7)."`
 	Payee               *ParsedParty      `json:"payee" doc:"Payee, if not the seller (BG-10)."`
+	TaxRepresentative   *ParsedParty      `json:"tax_representative" doc:"Tax representative of the seller (BG-11)."`
+	BeneficiaryID       *string           `json:"beneficiary_id" doc:"Beneficiary of a supply that involves a free trade zone (BTAE-01)."`
+	PrincipalID         *string           `json:"principal_id" doc:"Principal in whose name an agent invoices (BTAE-14)."`
+	Delivery            *ParsedDelivery   `json:"delivery" doc:"Delivery (BG-13)."`
 	Lines               []ParsedLine      `json:"lines" nullable:"false" doc:"The first lines (BG-25), at most 1000."`
 	LineCount           int               `json:"line_count" minimum:"0" doc:"Lines of the document; greater than the length of lines if those are cut."`
 	Allowances          []ParsedAllowance `json:"allowances" nullable:"false" doc:"Allowances and charges on the whole document (BG-20, BG-21)."`
@@ -53,10 +58,38 @@ type ParsedDocument struct {
 	Warnings            Faults            `json:"warnings" nullable:"false" doc:"Figures that disagree and values that cannot be used, by the path of the value in parsed; {} if there are none."`
 }
 
-// ParsedPeriod is a period of delivery.
+// ParsedPeriod is the period that a document is for.
 type ParsedPeriod struct {
+	ParsedDates
+	Frequency   *string `json:"frequency" doc:"How often a continuous supply is invoiced (BTAE-06)."`
+	Description *string `json:"description" doc:"The period in words."`
+}
+
+// ParsedDates are the first and the last day of a period.
+type ParsedDates struct {
 	Start *string `json:"start" format:"date" doc:"First day (BT-73, BT-134)."`
 	End   *string `json:"end" format:"date" doc:"Last day (BT-74, BT-135)."`
+}
+
+// ParsedDelivery says when, where and to whom goods or services were delivered.
+type ParsedDelivery struct {
+	Date           *string `json:"date" format:"date" doc:"Date (BT-72)."`
+	Name           *string `json:"name" doc:"Who received the delivery (BT-70)."`
+	LocationID     *string `json:"location_id" doc:"Identifier of the place (BT-71)."`
+	LocationScheme *string `json:"location_scheme" doc:"Scheme of location_id (BT-71-1)."`
+	ParsedAddress
+	Incoterms *string `json:"incoterms" doc:"Terms of the delivery (BTAE-22)."`
+}
+
+// ParsedAddress is an address in a received document.
+type ParsedAddress struct {
+	Street           *string `json:"street" doc:"Address line 1."`
+	StreetAdditional *string `json:"street_additional" doc:"Address line 2."`
+	AddressLine      *string `json:"address_line" doc:"Address line 3."`
+	City             *string `json:"city" doc:"City."`
+	PostalCode       *string `json:"postal_code" doc:"Postal code."`
+	Subdivision      *string `json:"subdivision" doc:"Subdivision, such as an emirate."`
+	Country          *string `json:"country" doc:"Country code."`
 }
 
 // ParsedParty is a party of a received document.
@@ -74,48 +107,49 @@ type ParsedParty struct {
 	IdentifierScheme      *string `json:"identifier_scheme" doc:"Scheme of identifier."`
 	NetworkID             *string `json:"network_id" doc:"Electronic address (BT-34, BT-49)."`
 	EndpointScheme        *string `json:"endpoint_scheme" doc:"Scheme of network_id."`
-	Street                *string `json:"street" doc:"Address line 1."`
-	StreetAdditional      *string `json:"street_additional" doc:"Address line 2."`
-	AddressLine           *string `json:"address_line" doc:"Address line 3."`
-	City                  *string `json:"city" doc:"City."`
-	PostalCode            *string `json:"postal_code" doc:"Postal code."`
-	Subdivision           *string `json:"subdivision" doc:"Subdivision, such as an emirate."`
-	Country               *string `json:"country" doc:"Country code."`
-	ContactName           *string `json:"contact_name" doc:"Contact point."`
-	ContactPhone          *string `json:"contact_phone" doc:"Telephone number of the contact."`
-	ContactEmail          *string `json:"contact_email" doc:"E-mail address of the contact."`
+	ParsedAddress
+	ContactName  *string `json:"contact_name" doc:"Contact point."`
+	ContactPhone *string `json:"contact_phone" doc:"Telephone number of the contact."`
+	ContactEmail *string `json:"contact_email" doc:"E-mail address of the contact."`
 }
 
 // ParsedLine is a line of a received document.
 type ParsedLine struct {
-	ID                  *string           `json:"id" doc:"Line identifier (BT-126)."`
-	Note                *string           `json:"note" doc:"Line note (BT-127)."`
-	Name                *string           `json:"name" doc:"Item name (BT-153)."`
-	Description         *string           `json:"description" doc:"Item description (BT-154)."`
-	OriginCountry       *string           `json:"origin_country" doc:"Country of origin of the item (BT-159)."`
-	AccountingReference *string           `json:"accounting_reference" doc:"Where the buyer books the line (BT-133)."`
-	ItemCode            *string           `json:"item_code" doc:"Seller's item identifier (BT-155)."`
-	BuyerItemCode       *string           `json:"buyer_item_code" doc:"Buyer's item identifier (BT-156)."`
-	StandardItemCode    *string           `json:"standard_item_code" doc:"Standard item identifier (BT-157)."`
-	StandardItemScheme  *string           `json:"standard_item_scheme" doc:"Scheme of standard_item_code (BT-157-1)."`
-	CommodityCode       *string           `json:"commodity_code" doc:"First classification of the item (BT-158), such as a customs tariff number."`
-	CommodityScheme     *string           `json:"commodity_scheme" doc:"Scheme of commodity_code (BT-158-1)."`
-	Quantity            *Amount           `json:"quantity" doc:"Quantity (BT-129)." example:"10"`
-	UnitCode            *string           `json:"unit_code" doc:"Unit of the quantity (BT-130)."`
-	NetUnitPrice        *Amount           `json:"net_unit_price" doc:"Net price (BT-146)."`
-	BaseQuantity        *Amount           `json:"base_quantity" doc:"Quantity to which the price applies (BT-149); null if the document states none, which means 1."`
-	GrossUnitPrice      *Amount           `json:"gross_unit_price" doc:"Gross price (BT-148)."`
-	DiscountAmount      *Amount           `json:"discount_amount" doc:"Discount on the gross price (BT-147); null if the document states none, which means 0."`
-	Net                 *Amount           `json:"net" doc:"Line amount without tax (BT-131)."`
-	VATCategory         *string           `json:"vat_category" doc:"Tax category (BT-151)."`
-	VATRate             *Amount           `json:"vat_rate" doc:"Tax rate in percent (BT-152); null if the document states none."`
-	TaxExemptionCode    *string           `json:"tax_exemption_code" doc:"Coded reason why no tax is charged, if the line states it as in the UAE; with reverse charge the code of the goods or services (BTAE-09)."`
-	TaxExemptionReason  *string           `json:"tax_exemption_reason" doc:"Why no tax is charged, if the line states it."`
-	TaxInTaxCurrency    *Amount           `json:"tax_in_tax_currency" doc:"Tax of the line in dirhams (BTAE-08)."`
-	TotalInTaxCurrency  *Amount           `json:"total_in_tax_currency" doc:"Amount of the line with tax in dirhams (BTAE-10)."`
-	Allowances          []ParsedAllowance `json:"allowances" nullable:"false" doc:"Allowances and charges on the line (BG-27, BG-28)."`
-	Period              *ParsedPeriod     `json:"period" doc:"Period of the line (BG-26)."`
-	OrderLineReference  *string           `json:"order_line_reference" doc:"Referenced line of the order (BT-132)."`
+	ID                   *string           `json:"id" doc:"Line identifier (BT-126)."`
+	Note                 *string           `json:"note" doc:"Line note (BT-127)."`
+	Name                 *string           `json:"name" doc:"Item name (BT-153)."`
+	Description          *string           `json:"description" doc:"Item description (BT-154)."`
+	OriginCountry        *string           `json:"origin_country" doc:"Country of origin of the item (BT-159)."`
+	AccountingReference  *string           `json:"accounting_reference" doc:"Where the buyer books the line (BT-133)."`
+	ItemCode             *string           `json:"item_code" doc:"Seller's item identifier (BT-155)."`
+	BuyerItemCode        *string           `json:"buyer_item_code" doc:"Buyer's item identifier (BT-156)."`
+	StandardItemCode     *string           `json:"standard_item_code" doc:"Standard item identifier (BT-157)."`
+	StandardItemScheme   *string           `json:"standard_item_scheme" doc:"Scheme of standard_item_code (BT-157-1)."`
+	CommodityCode        *string           `json:"commodity_code" doc:"First classification of the item (BT-158), such as a customs tariff number."`
+	CommodityScheme      *string           `json:"commodity_scheme" doc:"Scheme of commodity_code (BT-158-1)."`
+	CommodityVersion     *string           `json:"commodity_version" doc:"Version of commodity_scheme (BT-158-2)."`
+	SupplyType           *string           `json:"supply_type" doc:"G for goods, S for services, B for both (BTAE-13)."`
+	ServiceCode          *string           `json:"service_code" doc:"Service accounting code (BTAE-17) of an item with another classification too."`
+	Quantity             *Amount           `json:"quantity" doc:"Quantity (BT-129)." example:"10"`
+	UnitCode             *string           `json:"unit_code" doc:"Unit of the quantity (BT-130)."`
+	NetUnitPrice         *Amount           `json:"net_unit_price" doc:"Net price (BT-146)."`
+	BaseQuantity         *Amount           `json:"base_quantity" doc:"Quantity to which the price applies (BT-149); null if the document states none, which means 1."`
+	GrossUnitPrice       *Amount           `json:"gross_unit_price" doc:"Gross price (BT-148)."`
+	DiscountAmount       *Amount           `json:"discount_amount" doc:"Discount on the gross price (BT-147); null if the document states none, which means 0."`
+	Net                  *Amount           `json:"net" doc:"Line amount without tax (BT-131)."`
+	VATCategory          *string           `json:"vat_category" doc:"Tax category (BT-151)."`
+	VATRate              *Amount           `json:"vat_rate" doc:"Tax rate in percent (BT-152); null if the document states none."`
+	TaxExemptionCode     *string           `json:"tax_exemption_code" doc:"Coded reason why no tax is charged, if the line states it as in the UAE; with reverse charge the code of the goods or services (BTAE-09)."`
+	TaxExemptionReason   *string           `json:"tax_exemption_reason" doc:"Why no tax is charged, if the line states it."`
+	TaxInTaxCurrency     *Amount           `json:"tax_in_tax_currency" doc:"Tax of the line in dirhams (BTAE-08)."`
+	TotalInTaxCurrency   *Amount           `json:"total_in_tax_currency" doc:"Amount of the line with tax in dirhams (BTAE-10)."`
+	Allowances           []ParsedAllowance `json:"allowances" nullable:"false" doc:"Allowances and charges on the line (BG-27, BG-28)."`
+	Period               *ParsedDates      `json:"period" doc:"Period of the line (BG-26)."`
+	OrderLineReference   *string           `json:"order_line_reference" doc:"Referenced line of the order (BT-132)."`
+	OrderReference       *string           `json:"order_reference" doc:"Purchase order of the line (BT-183)."`
+	InvoicedObject       *string           `json:"invoiced_object" doc:"What the line is about (BT-128)."`
+	InvoicedObjectScheme *string           `json:"invoiced_object_scheme" doc:"Scheme of invoiced_object (BT-128-1)."`
+	LotNumber            *string           `json:"lot_number" doc:"Lot of the item (BTAE-24)."`
 }
 
 // ParsedAllowance is an allowance, which lowers an amount, or a charge, which raises it.
@@ -157,15 +191,19 @@ type ParsedTotals struct {
 
 // ParsedReferences are the documents that a received document refers to.
 type ParsedReferences struct {
-	Buyer             *string           `json:"buyer" doc:"Buyer reference (BT-10)."`
-	Order             *string           `json:"order" doc:"Purchase order (BT-13)."`
-	SalesOrder        *string           `json:"sales_order" doc:"Sales order (BT-14)."`
-	Contract          *string           `json:"contract" doc:"Contract (BT-12)."`
-	Project           *string           `json:"project" doc:"Project (BT-11)."`
-	Receipt           *string           `json:"receipt" doc:"Receiving advice (BT-15)."`
-	Despatch          *string           `json:"despatch" doc:"Despatch advice (BT-16)."`
-	Tender            *string           `json:"tender" doc:"Tender or lot (BT-17)."`
-	PrecedingInvoices []ParsedPreceding `json:"preceding_invoices" nullable:"false" doc:"Preceding invoices (BG-3)."`
+	Buyer                *string           `json:"buyer" doc:"Buyer reference (BT-10)."`
+	Order                *string           `json:"order" doc:"Purchase order (BT-13)."`
+	SalesOrder           *string           `json:"sales_order" doc:"Sales order (BT-14)."`
+	Contract             *string           `json:"contract" doc:"Contract (BT-12)."`
+	Project              *string           `json:"project" doc:"Project (BT-11)."`
+	Receipt              *string           `json:"receipt" doc:"Receiving advice (BT-15)."`
+	Despatch             *string           `json:"despatch" doc:"Despatch advice (BT-16)."`
+	Tender               *string           `json:"tender" doc:"Tender or lot (BT-17)."`
+	InvoicedObject       *string           `json:"invoiced_object" doc:"What the invoice is about (BT-18)."`
+	InvoicedObjectScheme *string           `json:"invoiced_object_scheme" doc:"Scheme of invoiced_object (BT-18-1)."`
+	Customs              *string           `json:"customs" doc:"Customs declaration of an export (BTAE-21)."`
+	ContractValue        *string           `json:"contract_value" doc:"Value of the contract (BTAE-05)."`
+	PrecedingInvoices    []ParsedPreceding `json:"preceding_invoices" nullable:"false" doc:"Preceding invoices (BG-3)."`
 }
 
 // ParsedPreceding is a preceding invoice, such as the one that a credit note credits.
@@ -176,20 +214,25 @@ type ParsedPreceding struct {
 
 // ParsedPayment says how to pay.
 type ParsedPayment struct {
-	Terms *string              `json:"terms" doc:"Payment terms (BT-20)."`
-	Means []ParsedPaymentMeans `json:"means" nullable:"false" doc:"Ways to pay (BG-16); a document may offer several."`
+	Terms      *string              `json:"terms" doc:"Payment terms (BT-20)."`
+	CreditorID *string              `json:"creditor_id" doc:"Identifier of the creditor of a direct debit that the bank has assigned (BT-90)."`
+	Means      []ParsedPaymentMeans `json:"means" nullable:"false" doc:"Ways to pay (BG-16); a document may offer several."`
 }
 
 // ParsedPaymentMeans is one way to pay.
 type ParsedPaymentMeans struct {
-	Code        *string `json:"code" doc:"Payment means code (BT-81)." example:"30"`
-	Name        *string `json:"name" doc:"Name of the payment means (BT-82)."`
-	Reference   *string `json:"reference" doc:"Remittance information (BT-83)."`
-	Account     *string `json:"account" doc:"Payment account, such as an IBAN (BT-84)."`
-	AccountName *string `json:"account_name" doc:"Name of the account (BT-85)."`
-	BankID      *string `json:"bank_id" doc:"Payment service provider, such as a BIC (BT-86)."`
-	Card        *string `json:"card" doc:"Payment card number as stated, usually its last digits (BT-87)."`
-	Mandate     *string `json:"mandate" doc:"Direct debit mandate (BT-89)."`
+	Code           *string `json:"code" doc:"Payment means code (BT-81)." example:"30"`
+	Name           *string `json:"name" doc:"Name of the payment means (BT-82)."`
+	Reference      *string `json:"reference" doc:"Remittance information (BT-83)."`
+	Account        *string `json:"account" doc:"Payment account, such as an IBAN (BT-84)."`
+	AccountName    *string `json:"account_name" doc:"Name of the account (BT-85)."`
+	BankID         *string `json:"bank_id" doc:"Payment service provider, such as a BIC (BT-86)."`
+	AccountScheme  *string `json:"account_scheme" doc:"Kind of the account (BT-84-1)."`
+	Card           *string `json:"card" doc:"Payment card number as stated, usually its last digits (BT-87)."`
+	CardNetwork    *string `json:"card_network" doc:"Network of the card."`
+	CardHolder     *string `json:"card_holder" doc:"Card holder (BT-88)."`
+	Mandate        *string `json:"mandate" doc:"Direct debit mandate (BT-89)."`
+	DebitedAccount *string `json:"debited_account" doc:"Account that is debited (BT-91)."`
 }
 
 // ParsedOther is a value of a received document that has no field in [ParsedDocument].

@@ -7,56 +7,71 @@ import "time"
 // InvoiceSummary is an invoice as a list shows it: without its items, and with only the first [MaxSummaryPaths] paths
 // of Missing and Warnings. The other fields are those of [Invoice].
 type InvoiceSummary struct {
-	ID                    string      `json:"id" doc:"Identifier." format:"uuid"`
-	InvoiceNumber         *string     `json:"invoice_number" required:"true" minLength:"1" maxLength:"64" group:"invoice" doc:"Invoice number (EN 16931 BT-1). Drafts may share a number; submissions may not." example:"INV-2026-0001"`
-	RecipientName         *string     `json:"recipient_name" required:"true" minLength:"1" maxLength:"256" group:"buyer" doc:"Buyer name (BT-44)." example:"Palm Trading LLC"`
-	BuyerTradingName      *string     `json:"buyer_trading_name" maxLength:"256" group:"buyer" doc:"Name under which the buyer trades, if it is another one (BT-45)." example:"Palm Trading"`
-	RecipientNetworkID    *string     `json:"recipient_network_id" maxLength:"64" group:"buyer" doc:"Buyer identifier in the e-invoicing network (BT-49)." example:"1234567890"`
-	BuyerEndpointScheme   *string     `json:"buyer_endpoint_scheme" maxLength:"64" group:"buyer" codes:"endpoint-schemes" doc:"Electronic address scheme of the buyer (BT-49-1, EAS code)." example:"0235"`
-	BuyerStreet           *string     `json:"buyer_street" maxLength:"256" group:"buyer" doc:"Buyer address line 1 (BT-50)." example:"12 Harbour Road"`
-	BuyerStreetAdditional *string     `json:"buyer_street_additional" maxLength:"256" group:"buyer" doc:"Buyer address line 2 (BT-51)." example:"Warehouse 3"`
-	BuyerAddressLine      *string     `json:"buyer_address_line" maxLength:"256" group:"buyer" doc:"Buyer address line 3 (BT-163)." example:"Industrial Area 4"`
-	BuyerCity             *string     `json:"buyer_city" maxLength:"256" group:"buyer" doc:"Buyer city (BT-52)." example:"Dubai"`
-	BuyerPostalCode       *string     `json:"buyer_postal_code" maxLength:"64" group:"buyer" doc:"Buyer postal code (BT-53)." example:"1000"`
-	BuyerSubdivision      *string     `json:"buyer_subdivision" maxLength:"64" group:"buyer" codes:"emirates" doc:"Buyer country subdivision (BT-54)." example:"DXB"`
-	BuyerCountry          *string     `json:"buyer_country" pattern:"^[A-Z]{2}$" patternDescription:"two capital letters (ISO 3166-1 alpha-2)" group:"buyer" codes:"countries" doc:"Buyer country (BT-55), two capital letters." example:"AE"`
-	TotalAmount           *Decimal    `json:"total_amount" required:"true" group:"invoice" unit:"money" doc:"Invoice total with tax (BT-112), within the currency's minor unit." example:"1050.00"`
-	Currency              *string     `json:"currency" required:"true" codelist:"currency" group:"invoice" codes:"currencies" doc:"Invoice currency (BT-5, ISO 4217)." example:"AED"`
-	IssueDate             *string     `json:"issue_date" required:"true" format:"date" group:"invoice" doc:"Issue date (BT-2), YYYY-MM-DD." example:"2026-03-01"`
-	IssueTime             *string     `json:"issue_time" pattern:"^([01][0-9]|2[0-3]):[0-5][0-9]$" patternDescription:"a time of day HH:MM" group:"invoice" doc:"Issue time, HH:MM (IBT-168)." example:"09:30"`
-	DueDate               *string     `json:"due_date" format:"date" group:"invoice" doc:"Payment due date (BT-9), YYYY-MM-DD." example:"2026-03-31"`
-	TaxPointDate          *string     `json:"tax_point_date" format:"date" group:"tax" doc:"Date when the tax becomes chargeable, if it is neither the issue date nor that of the delivery (BT-7), YYYY-MM-DD." example:"2026-02-28"`
-	PaymentMeansCode      *string     `json:"payment_means_code" maxLength:"64" group:"invoice" codes:"payment-means" doc:"Payment means (BT-81, UNCL4461)." example:"30"`
-	PaymentTerms          *string     `json:"payment_terms" maxLength:"1024" text:"multi" group:"payment" doc:"Payment terms in words (BT-20); may contain TAB, LF and CR." example:"30 days net"`
-	PaymentReference      *string     `json:"payment_reference" maxLength:"64" group:"payment" doc:"Text by which you recognise the payment (BT-83)." example:"RF18 5390 0754 7034"`
-	ExternalID            *string     `json:"external_id" maxLength:"64" group:"references" doc:"Your system's key for the invoice. It has no meaning here and need not be unique." example:"ERP-0815"`
-	Note                  *string     `json:"note" maxLength:"1024" text:"multi" group:"notes" doc:"Note on the invoice (BT-22); may contain TAB, LF and CR." example:"Delivered in two parts."`
-	BuyerTaxID            *string     `json:"buyer_tax_id" maxLength:"64" group:"buyer" doc:"Buyer tax registration (BT-48)." example:"100200300400003"`
-	BuyerLegalID          *string     `json:"buyer_legal_id" maxLength:"64" group:"buyer" doc:"Buyer legal registration (BT-47)." example:"CN-1234567"`
-	BuyerLegalIDScheme    *string     `json:"buyer_legal_id_scheme" maxLength:"64" group:"buyer" codes:"registration-types" doc:"Kind of the legal registration: its identification scheme (BT-47-1), or in the UAE its type, TL, EID, PAS or CD (BTAE-16)." example:"TL"`
-	BuyerLegalIDIssuer    *string     `json:"buyer_legal_id_issuer" maxLength:"256" group:"buyer" doc:"Issuer of the legal registration, which some kinds require in the UAE: the authority of a trade licence (BTAE-11), or the country of a passport." example:"Department of Economy and Tourism"`
-	BuyerIdentifier       *string     `json:"buyer_identifier" maxLength:"64" group:"buyer" doc:"Another identifier of the buyer, such as your customer number or its GLN (BT-46)." example:"C-1042"`
-	BuyerIdentifierScheme *string     `json:"buyer_identifier_scheme" maxLength:"64" group:"buyer" doc:"Scheme of buyer_identifier (BT-46-1, ISO 6523)." example:"0088"`
-	BuyerReference        *string     `json:"buyer_reference" maxLength:"64" group:"references" doc:"Reference that the buyer asked for (BT-10); defaults to that of the company profile." example:"COST-CENTRE-7"`
-	OrderReference        *string     `json:"order_reference" maxLength:"64" group:"references" doc:"Purchase order (BT-13)." example:"PO-4711"`
-	ContractReference     *string     `json:"contract_reference" maxLength:"64" group:"references" doc:"Contract (BT-12)." example:"FRAME-2026"`
-	SalesOrderReference   *string     `json:"sales_order_reference" maxLength:"64" group:"references" doc:"Your own number of the order (BT-14)." example:"SO-118"`
-	ProjectReference      *string     `json:"project_reference" maxLength:"64" group:"references" doc:"Project (BT-11)." example:"PROJECT-9"`
-	DespatchReference     *string     `json:"despatch_reference" maxLength:"64" group:"references" doc:"Despatch advice, or delivery note (BT-16)." example:"DN-5530"`
-	ReceiptReference      *string     `json:"receipt_reference" maxLength:"64" group:"references" doc:"Receiving advice of the buyer (BT-15)." example:"GR-2201"`
-	TenderReference       *string     `json:"tender_reference" maxLength:"64" group:"references" doc:"Tender or lot (BT-17)." example:"TENDER-12"`
-	AccountingReference   *string     `json:"accounting_reference" maxLength:"64" group:"references" doc:"Where the buyer books the invoice (BT-19)." example:"4217-100"`
-	TaxExchangeRate       *Decimal    `json:"tax_exchange_rate" exclusiveMinimum:"0" group:"tax" doc:"Units of the tax authority's currency for one unit of the invoice's (BTAE-04)." example:"3.6725"`
-	TransactionFlags      *string     `json:"transaction_flags" pattern:"^[01]{8}$" patternDescription:"eight digits, each 0 or 1" group:"tax" doc:"Kinds of supply, one digit each, 1 for yes: free trade zone, deemed supply, profit margin scheme, summary invoice, continuous supply, agent billing, electronic commerce, export (BTAE-02)." example:"00000001"`
-	ItemCount             int         `json:"item_count" minimum:"0" doc:"Number of invoice lines; read the invoice for the lines themselves." example:"1"`
-	Submitted             bool        `json:"submitted" doc:"True as soon as the intent to submit is stored. It does not mean that the document was delivered."`
-	SubmittedAt           *time.Time  `json:"submitted_at" doc:"When the intent to submit was stored."`
-	Complete              bool        `json:"complete" doc:"True if no field is missing for submission."`
-	Missing               []string    `json:"missing" nullable:"false" doc:"JSON paths of the fields that are missing for submission: the first 20."`
-	MissingCount          int         `json:"missing_count" minimum:"0" doc:"Number of fields that are missing for submission."`
-	Warnings              Faults      `json:"warnings" nullable:"false" doc:"Advice by JSON path, as of the last change of the draft: the first 20 paths, and those of the company profile. Warnings do not prevent a submission."`
-	WarningCount          int         `json:"warning_count" minimum:"0" doc:"Number of paths with advice."`
-	Submission            *Submission `json:"submission" doc:"The current submission, or null."`
+	ID                    string               `json:"id" doc:"Identifier." format:"uuid"`
+	InvoiceNumber         *string              `json:"invoice_number" required:"true" minLength:"1" maxLength:"64" group:"invoice" doc:"Invoice number (EN 16931 BT-1). Drafts may share a number; submissions may not." example:"INV-2026-0001"`
+	RecipientName         *string              `json:"recipient_name" required:"true" minLength:"1" maxLength:"256" group:"buyer" doc:"Buyer name (BT-44)." example:"Palm Trading LLC"`
+	BuyerTradingName      *string              `json:"buyer_trading_name" maxLength:"256" group:"buyer" doc:"Name under which the buyer trades, if it is another one (BT-45)." example:"Palm Trading"`
+	RecipientNetworkID    *string              `json:"recipient_network_id" maxLength:"64" group:"buyer" doc:"Buyer identifier in the e-invoicing network (BT-49)." example:"1234567890"`
+	BuyerEndpointScheme   *string              `json:"buyer_endpoint_scheme" maxLength:"64" group:"buyer" codes:"endpoint-schemes" doc:"Electronic address scheme of the buyer (BT-49-1, EAS code)." example:"0235"`
+	BuyerStreet           *string              `json:"buyer_street" maxLength:"256" group:"buyer" doc:"Buyer address line 1 (BT-50)." example:"12 Harbour Road"`
+	BuyerStreetAdditional *string              `json:"buyer_street_additional" maxLength:"256" group:"buyer" doc:"Buyer address line 2 (BT-51)." example:"Warehouse 3"`
+	BuyerAddressLine      *string              `json:"buyer_address_line" maxLength:"256" group:"buyer" doc:"Buyer address line 3 (BT-163)." example:"Industrial Area 4"`
+	BuyerCity             *string              `json:"buyer_city" maxLength:"256" group:"buyer" doc:"Buyer city (BT-52)." example:"Dubai"`
+	BuyerPostalCode       *string              `json:"buyer_postal_code" maxLength:"64" group:"buyer" doc:"Buyer postal code (BT-53)." example:"1000"`
+	BuyerSubdivision      *string              `json:"buyer_subdivision" maxLength:"64" group:"buyer" codes:"emirates" doc:"Buyer country subdivision (BT-54)." example:"DXB"`
+	BuyerCountry          *string              `json:"buyer_country" pattern:"^[A-Z]{2}$" patternDescription:"two capital letters (ISO 3166-1 alpha-2)" group:"buyer" codes:"countries" doc:"Buyer country (BT-55), two capital letters." example:"AE"`
+	TotalAmount           *Decimal             `json:"total_amount" required:"true" group:"invoice" unit:"money" doc:"Invoice total with tax (BT-112), within the currency's minor unit." example:"1050.00"`
+	Currency              *string              `json:"currency" required:"true" codelist:"currency" group:"invoice" codes:"currencies" doc:"Invoice currency (BT-5, ISO 4217)." example:"AED"`
+	IssueDate             *string              `json:"issue_date" required:"true" format:"date" group:"invoice" doc:"Issue date (BT-2), YYYY-MM-DD." example:"2026-03-01"`
+	IssueTime             *string              `json:"issue_time" pattern:"^([01][0-9]|2[0-3]):[0-5][0-9]$" patternDescription:"a time of day HH:MM" group:"invoice" doc:"Issue time, HH:MM (IBT-168)." example:"09:30"`
+	DueDate               *string              `json:"due_date" format:"date" group:"invoice" doc:"Payment due date (BT-9), YYYY-MM-DD." example:"2026-03-31"`
+	TaxPointDate          *string              `json:"tax_point_date" format:"date" group:"tax" doc:"Date when the tax becomes chargeable, if it is neither the issue date nor that of the delivery (BT-7), YYYY-MM-DD." example:"2026-02-28"`
+	TaxPointCode          *string              `json:"tax_point_code" maxLength:"64" group:"tax" codes:"tax-points" doc:"What sets the date when the tax becomes chargeable in the EU (BT-8): 3 for the issue date, 35 for the delivery, 432 for the payment." example:"35"`
+	PaymentMeansCode      *string              `json:"payment_means_code" maxLength:"64" group:"invoice" codes:"payment-means" doc:"Payment means (BT-81, UNCL4461)." example:"30"`
+	PaymentMeansName      *string              `json:"payment_means_name" maxLength:"256" group:"payment" doc:"Payment means in words (BT-82)." example:"Credit transfer"`
+	PaymentTerms          *string              `json:"payment_terms" maxLength:"1024" text:"multi" group:"payment" doc:"Payment terms in words (BT-20); may contain TAB, LF and CR." example:"30 days net"`
+	PaymentReference      *string              `json:"payment_reference" maxLength:"64" group:"payment" doc:"Text by which you recognise the payment (BT-83)." example:"RF18 5390 0754 7034"`
+	PaymentCard           *PaymentCard         `json:"payment_card" group:"payment" doc:"Card by which the buyer has paid (BG-18)."`
+	DirectDebit           *DirectDebit         `json:"direct_debit" group:"payment" doc:"Mandate by which the seller collects the payment (BG-19)."`
+	Payee                 *Payee               `json:"payee" group:"payee" doc:"Who is paid, if it is not the seller (BG-10)."`
+	Period                *Period              `json:"period" group:"delivery" doc:"Period that the invoice is for (BG-14)."`
+	Delivery              *DeliveryInformation `json:"delivery" group:"delivery" doc:"When, where and to whom goods or services were delivered (BG-13)."`
+	ExternalID            *string              `json:"external_id" maxLength:"64" group:"references" doc:"Your system's key for the invoice. It has no meaning here and need not be unique." example:"ERP-0815"`
+	Note                  *string              `json:"note" maxLength:"1024" text:"multi" group:"notes" doc:"Note on the invoice (BT-22); may contain TAB, LF and CR." example:"Delivered in two parts."`
+	BuyerTaxID            *string              `json:"buyer_tax_id" maxLength:"64" group:"buyer" doc:"Buyer tax registration (BT-48)." example:"100200300400003"`
+	BuyerLegalID          *string              `json:"buyer_legal_id" maxLength:"64" group:"buyer" doc:"Buyer legal registration (BT-47)." example:"CN-1234567"`
+	BuyerLegalIDScheme    *string              `json:"buyer_legal_id_scheme" maxLength:"64" group:"buyer" codes:"registration-types" doc:"Kind of the legal registration: its identification scheme (BT-47-1), or in the UAE its type, TL, EID, PAS or CD (BTAE-16)." example:"TL"`
+	BuyerLegalIDIssuer    *string              `json:"buyer_legal_id_issuer" maxLength:"256" group:"buyer" doc:"Issuer of the legal registration, which some kinds require in the UAE: the authority of a trade licence (BTAE-11), or the country of a passport." example:"Department of Economy and Tourism"`
+	BuyerIdentifier       *string              `json:"buyer_identifier" maxLength:"64" group:"buyer" doc:"Another identifier of the buyer, such as your customer number or its GLN (BT-46)." example:"C-1042"`
+	BuyerIdentifierScheme *string              `json:"buyer_identifier_scheme" maxLength:"64" group:"buyer" doc:"Scheme of buyer_identifier (BT-46-1, ISO 6523)." example:"0088"`
+	BuyerContact          *Contact             `json:"buyer_contact" group:"buyer" doc:"Contact at the buyer (BG-9)."`
+	BuyerReference        *string              `json:"buyer_reference" maxLength:"64" group:"references" doc:"Reference that the buyer asked for (BT-10); defaults to that of the company profile." example:"COST-CENTRE-7"`
+	OrderReference        *string              `json:"order_reference" maxLength:"64" group:"references" doc:"Purchase order (BT-13)." example:"PO-4711"`
+	ContractReference     *string              `json:"contract_reference" maxLength:"64" group:"references" doc:"Contract (BT-12)." example:"FRAME-2026"`
+	SalesOrderReference   *string              `json:"sales_order_reference" maxLength:"64" group:"references" doc:"Your own number of the order (BT-14)." example:"SO-118"`
+	ProjectReference      *string              `json:"project_reference" maxLength:"64" group:"references" doc:"Project (BT-11)." example:"PROJECT-9"`
+	DespatchReference     *string              `json:"despatch_reference" maxLength:"64" group:"references" doc:"Despatch advice, or delivery note (BT-16)." example:"DN-5530"`
+	ReceiptReference      *string              `json:"receipt_reference" maxLength:"64" group:"references" doc:"Receiving advice of the buyer (BT-15)." example:"GR-2201"`
+	TenderReference       *string              `json:"tender_reference" maxLength:"64" group:"references" doc:"Tender or lot (BT-17)." example:"TENDER-12"`
+	AccountingReference   *string              `json:"accounting_reference" maxLength:"64" group:"references" doc:"Where the buyer books the invoice (BT-19)." example:"4217-100"`
+	InvoicedObject        *string              `json:"invoiced_object" maxLength:"64" group:"references" doc:"What the invoice is about, such as a meter or a subscription (BT-18)." example:"METER-8891"`
+	InvoicedObjectScheme  *string              `json:"invoiced_object_scheme" maxLength:"64" group:"references" doc:"Scheme of invoiced_object (BT-18-1, UNTDID 1153)." example:"MG"`
+	CustomsReference      *string              `json:"customs_reference" maxLength:"64" group:"references" doc:"Customs declaration of an export from the UAE (BTAE-21)." example:"EXP010101234"`
+	ContractValue         *string              `json:"contract_value" maxLength:"256" group:"references" doc:"Value of the contract of a continuous supply in the UAE (BTAE-05)." example:"AED 1000000"`
+	TaxExchangeRate       *Decimal             `json:"tax_exchange_rate" exclusiveMinimum:"0" group:"tax" doc:"Units of the tax authority's currency for one unit of the invoice's (BTAE-04)." example:"3.6725"`
+	TransactionFlags      *string              `json:"transaction_flags" pattern:"^[01]{8}$" patternDescription:"eight digits, each 0 or 1" group:"tax" doc:"Kinds of supply, one digit each, 1 for yes: free trade zone, deemed supply, profit margin scheme, summary invoice, continuous supply, agent billing, electronic commerce, export (BTAE-02)." example:"00000001"`
+	BeneficiaryID         *string              `json:"beneficiary_id" maxLength:"64" group:"tax" doc:"Beneficiary of a supply that involves a free trade zone of the UAE (BTAE-01)." example:"189098765401003"`
+	PrincipalID           *string              `json:"principal_id" maxLength:"64" group:"tax" doc:"Tax registration of the principal in whose name an agent invoices in the UAE (BTAE-14)." example:"155667745601003"`
+	TaxRepresentative     *TaxRepresentative   `json:"tax_representative" group:"representative" doc:"Who represents the seller towards the tax authority (BG-11)."`
+	ItemCount             int                  `json:"item_count" minimum:"0" doc:"Number of invoice lines; read the invoice for the lines themselves." example:"1"`
+	Submitted             bool                 `json:"submitted" doc:"True as soon as the intent to submit is stored. It does not mean that the document was delivered."`
+	SubmittedAt           *time.Time           `json:"submitted_at" doc:"When the intent to submit was stored."`
+	Complete              bool                 `json:"complete" doc:"True if no field is missing for submission."`
+	Missing               []string             `json:"missing" nullable:"false" doc:"JSON paths of the fields that are missing for submission: the first 20."`
+	MissingCount          int                  `json:"missing_count" minimum:"0" doc:"Number of fields that are missing for submission."`
+	Warnings              Faults               `json:"warnings" nullable:"false" doc:"Advice by JSON path, as of the last change of the draft: the first 20 paths, and those of the company profile. Warnings do not prevent a submission."`
+	WarningCount          int                  `json:"warning_count" minimum:"0" doc:"Number of paths with advice."`
+	Submission            *Submission          `json:"submission" doc:"The current submission, or null."`
 	States
 	Details   StateDetails `json:"states" doc:"Further information about each of the four states."`
 	CreatedAt time.Time    `json:"created_at" doc:"When the draft was created (UTC)."`

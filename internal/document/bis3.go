@@ -14,9 +14,9 @@ func (c *checker) bis3() {
 		c.need("", c.draftPath("buyer_reference"), both("PEPPOL-EN16931-R003"),
 			"the buyer needs a reference: a buyer reference or an order reference")
 	}
-	if means := text(d.PaymentMeansCode); (c.Credit == nil || c.withinGermany()) && (means == "49" || means == "59") {
-		c.add(c.draftPath("payment_means_code"), ruleNotSupported, both("PEPPOL-EN16931-R061"),
-			"a direct debit needs its mandate, which an invoice here has no field for")
+	if means := text(d.PaymentMeansCode); (c.Credit == nil || c.withinGermany()) && isDirectDebit(means) {
+		c.need(c.mandate(), c.draftPath("direct_debit.mandate"), both("PEPPOL-EN16931-R061"),
+			"a direct debit needs the reference of its mandate")
 	}
 	c.taxNumbers()
 	if scheme := text(d.BuyerLegalIDScheme); text(d.BuyerLegalID) != "" && !codelist.LegalRegistrationTypes().Has(scheme) {
@@ -42,17 +42,40 @@ func (c *checker) taxNumbers() {
 	s, d := c.seller(), c.Draft
 	number, registration := text(s.TaxRegistrationNumber), text(s.LegalRegistration)
 	if c.has(outOfScope) {
-		c.need(registration, "seller.legal_registration_number", both("BR-CO-26"),
+		c.need(registration+text(s.Identifier), "seller.legal_registration_number", both("BR-CO-26"),
 			"an invoice that is not subject to tax identifies the seller by its legal registration")
 		return
 	}
-	c.need(number, "seller.tax_registration_number", both("BR-S-02"),
+	known := number + c.representativeTaxID()
+	if !c.has(intraUnion) && !c.has(export) { // which need a number of the value added tax
+		known += text(s.TaxRegistrationID)
+	}
+	c.need(known, "seller.tax_registration_number", both("BR-S-02"),
 		"the invoice needs the seller's tax registration number")
+	if number == "" {
+		c.need(registration+text(s.Identifier), "seller.legal_registration_number", both("BR-CO-26"),
+			"a seller without a number of the value added tax is identified by its legal registration")
+	}
 	c.countryPrefix(number, "seller.tax_registration_number")
 	c.countryPrefix(text(d.BuyerTaxID), c.draftPath("buyer_tax_id"))
 	if c.has(reverseCharge) && text(d.BuyerTaxID) == "" {
 		c.need(text(d.BuyerLegalID), c.draftPath("buyer_tax_id"), both("BR-AE-02"),
 			"reverse charge needs the buyer's tax registration number")
+	}
+	if c.has(intraUnion) {
+		c.intraUnion()
+	}
+}
+
+// intraUnion checks a supply to another country of the EU.
+func (c *checker) intraUnion() {
+	c.need(text(c.Draft.BuyerTaxID), c.draftPath("buyer_tax_id"), both("BR-IC-02"),
+		"a supply within the EU needs the buyer's tax registration number")
+	c.need(text(c.delivered().Country), c.draftPath("delivery.country"), both("BR-IC-12"),
+		"a supply within the EU names the country of the delivery")
+	if !c.dated() {
+		c.need("", c.draftPath("delivery.date"), both("BR-IC-11"),
+			"a supply within the EU needs the date of the delivery, or its period")
 	}
 }
 
@@ -68,13 +91,10 @@ func (c *checker) countryPrefix(number, path string) {
 // unionLine checks the tax of a line, and its classification.
 func (c *checker) unionLine(l *line) {
 	switch l.category {
-	case "", standardRate, zeroRated, exempt, reverseCharge, export, outOfScope:
-	case intraUnion:
-		c.add(l.path+".vat_category", ruleNotSupported, both("BR-IC-12"),
-			"a supply within the EU names the place of delivery, which an invoice here has no field for")
+	case "", standardRate, zeroRated, exempt, reverseCharge, export, outOfScope, intraUnion, canaryTax, ceutaTax:
 	default:
 		if codelist.TaxCategories().Accepts(l.category, c.profile.ruleSets()...) { // otherwise it is reported already
-			c.add(l.path+".vat_category", ruleNotSupported, ruleIDs{}, "is a regional tax that documents here do not support")
+			c.add(l.path+".vat_category", ruleNotSupported, ruleIDs{}, "is a tax that documents here do not support")
 		}
 	}
 	if l.category == outOfScope && slices.ContainsFunc(c.lines,
@@ -104,6 +124,14 @@ var unionReasons = map[string]struct{ category, id string }{ //nolint:gochecknog
 	"VATEX-EU-J":  {exempt, "PEPPOL-EN16931-P0111"},
 }
 
+// categoryRule is the identifier of a rule of EN 16931 that exists for each tax category.
+func categoryRule(category, number string) string {
+	if category == intraUnion {
+		category = "IC"
+	}
+	return "BR-" + category + "-" + number
+}
+
 // reasons checks why no tax is charged. The document says it once for each category, in the tax breakdown: one line
 // must say it, and no other line anything else.
 func (c *checker) reasons() {
@@ -119,7 +147,7 @@ func (c *checker) reasons() {
 			first[l.category] = l
 		case hasReason(l.item) && (text(said.item.TaxExemptionCode) != text(l.item.TaxExemptionCode) ||
 			text(said.item.TaxExemptionReason) != text(l.item.TaxExemptionReason)):
-			c.add(l.path+".tax_exemption_reason", ruleNotCombinable, both("BR-"+l.category+"-01"),
+			c.add(l.path+".tax_exemption_reason", ruleNotCombinable, both(categoryRule(l.category, "01")),
 				"an invoice gives one reason for all lines of category "+l.category)
 		}
 	}
@@ -131,7 +159,7 @@ func (c *checker) reasons() {
 		code := text(l.item.TaxExemptionCode)
 		path := l.path + ".tax_exemption_code"
 		if !hasReason(l.item) {
-			c.need("", l.path+".tax_exemption_reason", both("BR-"+l.category+"-10"),
+			c.need("", l.path+".tax_exemption_reason", both(categoryRule(l.category, "10")),
 				"the invoice must say why no tax is charged: a reason or its code")
 		}
 		if code != "" && !codelist.ExemptionReasons().Has(code) {

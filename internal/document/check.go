@@ -3,7 +3,7 @@ package document
 import (
 	"fmt"
 	"math/big"
-	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,6 +41,14 @@ const (
 	ruleNotComputable  = "not_computable"
 	ruleNotCombinable  = "tax_categories_not_combinable"
 	rulePassportIssuer = "passport_country"
+	rulePeriodOrder    = "period_order"
+	ruleFrequency      = "billing_frequency_unknown"
+	ruleSupplyType     = "supply_type_unknown"
+	ruleObjectScheme   = "object_scheme_unknown"
+	ruleTaxPoint       = "tax_point"
+	rulePayee          = "payee_is_seller"
+	rulePrincipal      = "principal_is_seller"
+	ruleCombination    = "payment_combination"
 	rulePaymentTerms   = "payment_terms_format"
 )
 
@@ -153,31 +161,40 @@ func (c *checker) required() {
 
 // texts adds the texts with characters that XML cannot hold (XML 1.0, section 2.2).
 func (c *checker) texts() {
-	c.characters(c.draftPath(""), *c.Draft)
+	characters(c, c.draftPath(""), draftFields, c.Draft)
 	for i := range c.lines {
-		c.characters(c.lines[i].path+".", *c.lines[i].item)
+		characters(c, c.lines[i].path+".", itemFields, c.lines[i].item)
 	}
-	seller := *c.seller()
-	seller.Logo = nil
-	c.characters(invoice.SellerPath, seller)
+	characters(c, invoice.SellerPath, sellerFields, c.seller())
 	if c.Credit != nil {
-		c.characters("", *c.Credit)
+		c.character("credit_note_number", &c.Credit.CreditNoteNumber)
+		c.character("reason", &c.Credit.Reason)
+		c.character("reason_code", c.Credit.ReasonCode)
 	}
 }
 
-// characters checks the text fields of a struct.
-func (c *checker) characters(prefix string, fields any) {
-	value := reflect.ValueOf(fields)
-	for i := range value.NumField() {
-		field := value.Field(i)
-		if field.Kind() == reflect.Pointer {
-			field = field.Elem()
+// The fields that a document is made of.
+//
+//nolint:gochecknoglobals // constant tables
+var (
+	draftFields  = invoice.FieldsOf[api.Draft]()
+	itemFields   = invoice.FieldsOf[api.Item]()
+	sellerFields = slices.DeleteFunc(invoice.FieldsOf[api.Profile](),
+		func(field invoice.Field[api.Profile]) bool { return field.Name == "logo" })
+)
+
+// characters checks the texts of some fields.
+func characters[T any](c *checker, prefix string, fields []invoice.Field[T], of *T) {
+	for n := range fields {
+		if text, ok := fields[n].Pointer(of).(**string); ok {
+			c.character(prefix+fields[n].Name, *text)
 		}
-		if field.Kind() != reflect.String || !strings.ContainsFunc(field.String(), notXML) {
-			continue
-		}
-		name, _, _ := strings.Cut(value.Type().Field(i).Tag.Get("json"), ",")
-		c.add(prefix+name, ruleCharacter, ruleIDs{}, "contains a character that cannot be written in XML")
+	}
+}
+
+func (c *checker) character(path string, text *string) {
+	if text != nil && strings.ContainsFunc(*text, notXML) {
+		c.add(path, ruleCharacter, ruleIDs{}, "contains a character that cannot be written in XML")
 	}
 }
 
@@ -198,10 +215,9 @@ func (c *checker) parties() {
 		"the seller's electronic address is missing")
 	c.country(s.Country, "seller.country", ruleIDs{"ibr-cl-14", "BR-CL-14"})
 	c.country(d.BuyerCountry, c.draftPath("buyer_country"), ruleIDs{"ibr-cl-14", "BR-CL-14"})
-	if scheme := text(d.BuyerIdentifierScheme); text(d.BuyerIdentifier) != "" && scheme != "" {
-		c.interchange(scheme, c.draftPath("buyer_identifier_scheme"), ruleIDs{"ibr-cl-10", "BR-CL-10"})
-		c.identifier(scheme, text(d.BuyerIdentifier), c.draftPath("buyer_identifier"))
-	}
+	c.partyNumber(s.Identifier, s.IdentifierScheme, "seller.identifier", ruleIDs{"ibr-cl-10", "BR-CL-10"})
+	c.partyNumber(d.BuyerIdentifier, d.BuyerIdentifierScheme, c.draftPath("buyer_identifier"),
+		ruleIDs{"ibr-cl-10", "BR-CL-10"})
 	c.endpoint(s.EndpointScheme, s.EndpointID, "seller.endpoint_scheme", "seller.endpoint_id")
 	c.endpoint(d.BuyerEndpointScheme, d.RecipientNetworkID, c.draftPath("buyer_endpoint_scheme"),
 		c.draftPath("recipient_network_id"))

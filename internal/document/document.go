@@ -82,6 +82,7 @@ func Check(p Profile, d Document) Findings {
 	c.texts()
 	c.parties()
 	c.references()
+	c.groups()
 	c.checkLines()
 	c.contradictions()
 	switch p {

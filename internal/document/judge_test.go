@@ -30,7 +30,7 @@ func inexact(text []byte) (wrong []string) {
 		return []string{err.Error()}
 	}
 	group := func(category *string, rate *api.Amount) string {
-		if *category == "S" {
+		if taxed(category) {
 			return *category + " " + exact(rate).RatString()
 		}
 		return *category
@@ -52,7 +52,7 @@ func inexact(text []byte) (wrong []string) {
 		if sums[of] == nil || exact(tax.Taxable).Cmp(sums[of]) != 0 {
 			wrong = append(wrong, "the taxable amount of "+of)
 		}
-		if *tax.Category == "S" {
+		if taxed(tax.Category) {
 			want.Mul(exact(tax.Taxable), exact(tax.Rate)).Mul(want, big.NewRat(1, 100))
 		}
 		if apart(exact(tax.Tax), want) {
@@ -61,6 +61,9 @@ func inexact(text []byte) (wrong []string) {
 	}
 	return wrong
 }
+
+// taxed tells whether tax is charged in a category.
+func taxed(category *string) bool { return *category == "S" || *category == "L" || *category == "M" }
 
 // exact returns an amount as a number; 0 if it is absent.
 func exact(a *api.Amount) *big.Rat {

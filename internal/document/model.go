@@ -18,6 +18,8 @@ const (
 	marginScheme  = "N"
 	export        = "G"
 	intraUnion    = "K"
+	canaryTax     = "L"
+	ceutaTax      = "M"
 )
 
 // uncountedUnit is the unit "one" (C62) of a line that credits an amount instead of a quantity.
@@ -149,9 +151,9 @@ func hasReason(item *api.Item) bool {
 	return text(item.TaxExemptionCode) != "" || text(item.TaxExemptionReason) != ""
 }
 
-// reasoned tells whether the tax breakdown says why no tax is charged (BR-E-10, BR-AE-10, BR-G-10, BR-O-10).
+// reasoned tells whether the tax breakdown says why no tax is charged (BR-E-10, BR-AE-10, BR-IC-10, BR-G-10, BR-O-10).
 func reasoned(category string) bool {
-	return slices.Contains([]string{exempt, reverseCharge, export, outOfScope}, category)
+	return slices.Contains([]string{exempt, reverseCharge, intraUnion, export, outOfScope}, category)
 }
 
 // rate is the exchange rate into dirhams: 1 in that currency, nil if it is not known.

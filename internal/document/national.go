@@ -1,19 +1,24 @@
 package document
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
+
+	"quittance/client/api"
 )
 
 // national checks the rules that BIS Billing 3.0 has for the sellers of some countries.
 func (c *checker) national() {
 	s, d := c.seller(), c.Draft
 	tax := text(s.TaxRegistrationNumber)
-	registered := tax[:min(2, len(tax))]
+	registered := cmp.Or(tax, c.representativeTaxID())
+	registered = registered[:min(2, len(registered))]
 	seller, buyer := text(s.Country), text(d.BuyerCountry)
+	country := cmp.Or(registered, seller) // whose rules apply, as the rules find it out
 	switch {
-	case registered == "EL" || registered == "GR" || seller == "GR":
+	case country == "EL" || country == "GR":
 		c.add("seller.country", ruleNotSupported, both("GR-R-004-1"),
 			"invoices of Greek sellers need the MARK number of the Greek tax authority, which there is no field for")
 	case seller == "NL":
@@ -27,14 +32,21 @@ func (c *checker) national() {
 	case seller == "SE":
 		c.swedish(tax)
 	}
-	if registered == "IT" || seller == "IT" {
+	if country == "IT" {
 		c.address("seller.", "IT-R-002", "IT-R-003", "IT-R-004")
+		if id := text(s.TaxRegistrationID); id != "" && !codiceFiscale.MatchString(id) {
+			c.add("seller.tax_registration_id", ruleIdentifier, both("IT-R-001"),
+				"must be a codice fiscale: 11 to 16 capital letters and digits")
+		}
 	}
-	if registered == "NO" && (len(tax) != 14 || !validNorwegian(tax[2:11]) || tax[11:] != "MVA") {
+	if tax != "" && registered == "NO" && (len(tax) != 14 || !validNorwegian(tax[2:11]) || tax[11:] != "MVA") {
 		c.add("seller.tax_registration_number", ruleIdentifier, both("NO-R-001"),
 			"must be NO, nine digits with a check digit, and MVA")
 	}
 }
+
+// codiceFiscale is the form of an Italian tax registration that is not that of the value added tax.
+var codiceFiscale = regexp.MustCompile(`^[A-Z0-9]{11,16}$`)
 
 // address requires street, city and postal code of the seller or the buyer, each with the rule that asks for it; "" for
 // one that may be absent.
@@ -75,6 +87,15 @@ func (c *checker) dutch(buyer string) {
 	c.address("seller.", "NL-R-002", "NL-R-002", "NL-R-002")
 	c.registered(s.LegalRegistration, s.LegalRegistrationType, "seller.legal_registration_type", "NL-R-003", message,
 		"0106", "0190")
+	if r := d.TaxRepresentative; said(r) && text(r.Country) == "NL" {
+		for _, field := range [...]struct {
+			value      *string
+			name, what string
+		}{{r.Street, "street", "a street"}, {r.City, "city", "a city"}, {r.PostalCode, "postal_code", "a postal code"}} {
+			c.need(text(field.value), c.draftPath("tax_representative."+field.name), both("NL-R-006"),
+				"the address of a Dutch tax representative needs "+field.what)
+		}
+	}
 	for i := range c.lines {
 		if text(c.lines[i].item.OrderLine) != "" {
 			c.need(text(d.OrderReference), c.draftPath("order_reference"), both("NL-R-009"),
@@ -88,7 +109,8 @@ func (c *checker) dutch(buyer string) {
 	c.address("buyer_", "NL-R-004", "NL-R-004", "NL-R-004")
 	c.registered(d.BuyerLegalID, d.BuyerLegalIDScheme, c.draftPath("buyer_legal_id_scheme"), "NL-R-005", message, "0106",
 		"0190")
-	c.means("NL-R-008", "within the Netherlands an invoice here can be paid by 30, 48, 57 or 58", "30", "48", "57", "58")
+	c.means("NL-R-008", "within the Netherlands an invoice can be paid by 30, 48, 49, 57, 58 or 59", "30", "48", "49", "57",
+		"58", "59")
 }
 
 func (c *checker) icelandic(buyer string) {
@@ -138,13 +160,49 @@ func (c *checker) german() {
 				"within Germany every tax category needs a rate, which O has not")
 		}
 	}
-	if slices.Contains([]string{"48", "54", "55"}, text(d.PaymentMeansCode)) {
-		c.add(c.draftPath("payment_means_code"), ruleNotSupported, both("DE-R-024-1"),
-			"a payment by card needs the card, which an invoice here has no field for")
+	if delivery := c.delivered(); addressOf(delivery)+text(delivery.Country) != "" {
+		c.need(text(delivery.City), c.draftPath("delivery.city"), both("DE-R-010"),
+			"the address of a delivery within Germany needs a city")
+		c.need(text(delivery.PostalCode), c.draftPath("delivery.postal_code"), both("DE-R-011"),
+			"the address of a delivery within Germany needs a postal code")
 	}
+	c.germanPayment()
 	if c.Credit == nil && !discountsReadable(text(d.PaymentTerms)) {
 		c.add("payment_terms", rulePaymentTerms, both("DE-R-018"), "a line that begins with # must be a cash discount, "+
 			"such as #SKONTO#TAGE=14#PROZENT=2.00#, and no other line may have text between # signs")
+	}
+}
+
+// germanPayment checks that the means of payment has its own group of terms within Germany, and no other.
+func (c *checker) germanPayment() {
+	means, card, debit := text(c.Draft.PaymentMeansCode), c.Draft.PaymentCard, c.Draft.DirectDebit
+	if debit == nil {
+		debit = &api.DirectDebit{}
+	}
+	debited := text(debit.Mandate)+text(debit.DebitedAccount) != ""
+	id, carded := "", said(card)
+	switch means {
+	case "30", "58":
+		id = "DE-R-023-2"
+	case "48", "54", "55":
+		if id = "DE-R-024-2"; !carded {
+			c.need("", c.draftPath("payment_card.number"), both("DE-R-024-1"), "a payment by card needs the card")
+		}
+		carded = false
+	case "59":
+		id = "DE-R-025-2"
+	}
+	if id != "" && carded {
+		c.add(c.draftPath("payment_card.number"), ruleCombination, both(id), "is not for this payment method")
+	}
+	if id != "" && means != "59" && debited {
+		c.add(c.draftPath("direct_debit.mandate"), ruleCombination, both(id), "is not for this payment method")
+	}
+	if debited {
+		c.need(text(debit.CreditorID), c.draftPath("direct_debit.creditor_id"), both("DE-R-030"),
+			"a direct debit within Germany needs the identifier of the creditor")
+		c.need(text(debit.DebitedAccount), c.draftPath("direct_debit.debited_account"), both("DE-R-031"),
+			"a direct debit within Germany needs the account that is debited")
 	}
 }
 
@@ -179,15 +237,29 @@ func (c *checker) danish(buyer string) {
 	if text(s.LegalRegistration) != "" && text(s.LegalRegistrationType) != scheme {
 		c.add("seller.legal_registration_type", ruleLegalType, both("DK-R-014"), message)
 	}
-	if text(d.BuyerIdentifier) != "" {
-		c.need(text(d.BuyerIdentifierScheme), c.draftPath("buyer_identifier_scheme"), both("DK-R-013"),
-			"on the invoice of a Danish seller every identifier needs its scheme")
-	}
 	if buyer != "DK" {
 		return
 	}
+	const needed = "on an invoice within Denmark every identifier needs its scheme"
+	if text(d.BuyerIdentifier) != "" {
+		c.need(text(d.BuyerIdentifierScheme), c.draftPath("buyer_identifier_scheme"), both("DK-R-013"), needed)
+	}
+	if text(s.Identifier) != "" {
+		c.need(text(s.IdentifierScheme), "seller.identifier_scheme", both("DK-R-013"), needed)
+	}
 	c.registered(d.BuyerLegalID, d.BuyerLegalIDScheme, c.draftPath("buyer_legal_id_scheme"), "DK-R-017", message, scheme)
-	c.means("DK-R-005", "within Denmark an invoice here can be paid by 1, 10, 48, 58 or 97", "1", "10", "48", "58", "97")
+	c.means("DK-R-005", "within Denmark an invoice here can be paid by 1, 10, 31, 42, 48, 49, 58, 59 or 97", "1", "10", "31",
+		"42", "48", "49", "58", "59", "97")
+	switch means := text(d.PaymentMeansCode); {
+	case c.Credit != nil:
+	case means == "31" || means == "42":
+		c.need(text(s.PayeeAccount), "seller.payee_account", both("DK-R-006"), "a Danish transfer needs the account")
+		c.need(text(s.PayeeBankID), "seller.payee_bank_id", both("DK-R-006"),
+			"a Danish transfer needs the registration number of the bank")
+	case means == "49" && (d.DirectDebit == nil || text(d.DirectDebit.DebitedAccount) == ""):
+		c.need("", "direct_debit.debited_account", both("DK-R-007"),
+			"a Danish direct debit needs the account that is debited")
+	}
 }
 
 func (c *checker) swedish(tax string) {
@@ -202,7 +274,12 @@ func (c *checker) swedish(tax string) {
 			}
 		}
 	}
-	if registration := text(c.seller().LegalRegistration); registration != "" && !validSwedish(registration) {
+	s := c.seller()
+	if id := text(s.TaxRegistrationID); id != "" && text(s.LegalRegistration) != "" &&
+		strings.ToUpper(id) != "GODKÄND FÖR F-SKATT" {
+		c.add("seller.tax_registration_id", ruleIdentifier, both("SE-R-005"), "must say Godkänd för F-skatt")
+	}
+	if registration := text(s.LegalRegistration); registration != "" && !validSwedish(registration) {
 		c.add("seller.legal_registration_number", ruleIdentifier, both("SE-R-013"),
 			"must be a Swedish organisation number: ten digits with a check digit")
 	}

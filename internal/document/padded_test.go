@@ -1,10 +1,11 @@
 package document_test
 
 import (
-	"quittance/internal/document"
 	"reflect"
 	"slices"
 	"testing"
+
+	"quittance/internal/document"
 )
 
 // TestPaddedTexts: white space around texts changes no document.

@@ -84,6 +84,10 @@ func (c *checker) emiratiSeller() {
 			"a tax invoice needs the seller's tax registration number")
 	}
 	c.taxNumber(s.Country, s.TaxRegistrationNumber, "seller.tax_registration_number")
+	if id := text(s.TaxRegistrationID); id != "" && (!digits(id, 10) || id[0] != '1') {
+		c.add("seller.tax_registration_id", ruleIdentifier, both("ibr-148-ae"),
+			"must be a tax identification number (TIN): ten digits that begin with 1")
+	}
 
 	number, kind, issuer := text(s.LegalRegistration), text(s.LegalRegistrationType), text(s.LegalRegistrationAuthority)
 	local := text(s.EndpointScheme) == emiratiScheme
@@ -191,28 +195,53 @@ func (c *checker) taxNumber(country, number *string, path string) {
 	}
 }
 
-// emiratiFlags refuses the kinds of supply that need data which a draft has no fields for.
+// emiratiFlags checks what the kinds of supply need.
 func (c *checker) emiratiFlags() {
-	for _, f := range []struct {
-		at      int
-		id      string
-		message string
-	}{
-		{flagFreeZone, "ibr-007-ae",
-			"a supply that involves a free zone names its beneficiary, which an invoice here has no field for"},
-		{flagSummary, "ibr-138-ae", "a summary invoice gives its period, which an invoice here has no field for"},
-		{flagAgent, "ibr-137-ae", "an invoice of an agent names the principal, which an invoice here has no field for"},
-		{flagCommerce, "ibr-142-ae",
-			"electronic commerce gives the address of the delivery, which an invoice here has no field for"},
-		{flagExport, "ibr-152-ae", "an export gives the address of the delivery, which an invoice here has no field for"},
-	} {
-		if c.flags()[f.at] == '1' {
-			c.add(c.draftPath("transaction_flags"), ruleNotSupported, both(f.id), f.message)
+	is := func(flag int) bool { return c.flags()[flag] == '1' }
+	d := c.Draft
+	if is(flagFreeZone) {
+		c.need(text(d.BeneficiaryID), c.draftPath("beneficiary_id"), both("ibr-007-ae"),
+			"a supply that involves a free trade zone names its beneficiary")
+	}
+	if period := d.Period; is(flagSummary) && !said(period) {
+		c.need("", c.draftPath("period.start"), both("ibr-138-ae"), "a summary invoice gives the period that it is for")
+	}
+	if is(flagAgent) {
+		c.principal()
+	}
+	if is(flagCommerce) {
+		c.deliveryAddress("ibr-142-ae", "electronic commerce")
+	}
+	if is(flagExport) {
+		c.need(text(c.delivered().Country), c.draftPath("delivery.country"), both("ibr-152-ae"),
+			"an export names the country that it goes to")
+		if text(c.delivered().Country) != emirates {
+			c.deliveryAddress("ibr-152-ae", "an export")
 		}
 	}
-	if untaxable(c.lines) && (c.flags()[flagDeemed] == '1' || c.flags()[flagMargin] == '1') {
+	if untaxable(c.lines) && (is(flagDeemed) || is(flagMargin) || is(flagSummary)) {
 		c.add(c.draftPath("transaction_flags"), ruleNotCombinable, both("ibr-157-ae"),
-			"a deemed supply or the margin scheme needs a taxable line")
+			"a deemed supply, the margin scheme or a summary invoice needs a taxable line")
+	}
+}
+
+// deliveryAddress requires the address of the delivery.
+func (c *checker) deliveryAddress(id, supply string) {
+	d, path := c.delivered(), c.draftPath("delivery.")
+	c.need(text(d.Street), path+"street", both(id), supply+" needs the street of the delivery")
+	c.need(text(d.City), path+"city", both(id), supply+" needs the city of the delivery")
+	c.need(text(d.Subdivision), path+"subdivision", both(id), supply+" needs the emirate or subdivision of the delivery")
+}
+
+// principal checks in whose name an agent invoices.
+func (c *checker) principal() {
+	principal, path := text(c.Draft.PrincipalID), c.draftPath("principal_id")
+	c.need(principal, path, both("ibr-137-ae"), "an invoice of an agent names the tax registration of the principal")
+	c.need(text(c.seller().TaxRegistrationNumber)+text(c.seller().TaxRegistrationID), "seller.tax_registration_number",
+		both("ibr-177-ae"), "an agent is named with its own tax registration number")
+	c.taxNumber(new(emirates), c.Draft.PrincipalID, path)
+	if principal != "" && principal == text(c.seller().TaxRegistrationNumber) {
+		c.add(path, rulePrincipal, both("ibr-176-ae"), "is the seller's own tax registration number")
 	}
 }
 
@@ -224,10 +253,30 @@ func (c *checker) emiratiLine(l *line) {
 			"the line needs its gross price, which equals the net price without a discount")
 	}
 	c.emiratiTax(l)
+	c.emiratiSupply(l)
+}
+
+// emiratiSupply checks what the item is, and its classification.
+func (c *checker) emiratiSupply(l *line) {
 	code, scheme := text(l.item.CommodityCode), text(l.item.CommodityScheme)
 	if code != "" && scheme != tariffScheme && scheme != serviceScheme && scheme != articleScheme {
 		c.add(l.path+".commodity_scheme", ruleCommodity, both("ibr-188-ae"),
 			"must be HS for a tariff number, SAC for a service accounting code or 0160 for a GTIN")
+	}
+	service := text(l.item.ServiceCode)
+	if service != "" && code != "" && scheme == serviceScheme {
+		c.add(l.path+".service_code", ruleCommodity, ruleIDs{}, "and commodity_scheme SAC exclude each other")
+	}
+	kind := text(l.item.SupplyType)
+	if kind != "" && !codelist.SupplyTypes().Has(kind) {
+		c.add(l.path+".supply_type", ruleSupplyType, both("ibr-184-ae"), "must be G for goods, S for services or B for both")
+	}
+	goods, services := code != "" && scheme == tariffScheme, service != "" || code != "" && scheme == serviceScheme
+	if (kind == "G" || kind == "B") && !goods {
+		c.need("", l.path+".commodity_code", both("ibr-184-ae"), "goods need their tariff number, with commodity_scheme HS")
+	}
+	if (kind == "S" || kind == "B") && !services {
+		c.need("", l.path+".service_code", both("ibr-185-ae"), "services need their service accounting code")
 	}
 }
 

@@ -4,10 +4,8 @@ import (
 	"fmt"
 	"math/big"
 	"math/rand/v2"
-	"reflect"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 
 	"quittance/client/api"
@@ -81,11 +79,13 @@ func (r random) document(t *testing.T, ordinal int) document.Document {
 	if r.profile == document.BIS3 {
 		r.unionSeller(d.Seller, d.Draft)
 	}
-	r.texts(d.Draft)
-	r.texts(d.Seller)
+	freeTexts(r, d.Draft)
+	freeTexts(r, d.Seller)
 	for i := range d.Draft.Items {
-		r.texts(&d.Draft.Items[i])
+		freeTexts(r, &d.Draft.Items[i])
+		r.lineGroups(&d.Draft.Items[i])
 	}
+	r.groups(&d)
 	computed := document.Totals(r.profile, d)
 	if computed.Total == nil {
 		t.Fatalf("document %d has no totals: %+v", ordinal, d.Draft)
@@ -98,34 +98,6 @@ func (r random) document(t *testing.T, ordinal int) document.Document {
 		r.credit(t, &d)
 	}
 	return d
-}
-
-// coded are the texts that are not free: what they may be depends on other fields.
-const coded = " external_id transaction_flags unit_code vat_category buyer_subdivision buyer_endpoint_scheme " +
-	"recipient_network_id buyer_tax_id buyer_legal_id buyer_legal_id_scheme buyer_legal_id_issuer buyer_identifier_scheme " +
-	"commodity_code commodity_scheme tax_exemption_code tax_exemption_reason standard_item_code standard_item_scheme " +
-	"street city subdivision endpoint_scheme endpoint_id tax_registration_number legal_registration_number " +
-	"legal_registration_type legal_registration_authority logo payee_account "
-
-// texts sets some of the texts of a struct that are absent and may be anything, so that a new field is written too.
-func (r random) texts(of any) {
-	fields := reflect.ValueOf(of).Elem()
-	for n := range fields.NumField() {
-		value, isText := reflect.TypeAssert[*string](fields.Field(n))
-		tag := fields.Type().Field(n).Tag
-		if !isText || value != nil || !r.chance(30) || strings.Contains(coded, " "+tag.Get("json")+" ") ||
-			tag.Get("pattern")+tag.Get("codelist")+tag.Get("codes") != "" {
-			continue
-		}
-		text := r.plain()
-		switch {
-		case tag.Get("format") == "date":
-			text = new("2026-02-28")
-		case tag.Get("text") == "multi":
-			text = r.word()
-		}
-		fields.Field(n).Set(reflect.ValueOf(text))
-	}
 }
 
 // restate changes the total by some minor units of the currency, at most one for each line. An invoice of PINT-AE is
@@ -146,7 +118,7 @@ func (r random) draft() *api.Draft {
 		BuyerCity: r.plain(), Currency: new("AED"), IssueDate: new("2026-03-01"),
 		DueDate:          new(pick(r, "2026-03-01", "2026-03-31", "2027-01-01")),
 		IssueTime:        maybe(r, 50, new("09:30")),
-		PaymentMeansCode: new(pick(r, "1", "10", "20", "30", "42", "48", "54", "57", "58", "68", "91")),
+		PaymentMeansCode: new(pick(r, "1", "10", "20", "30", "30", "42", "48", "54", "57", "58", "68", "91")),
 		ExternalID:       maybe(r, 20, new("ERP-1")), Note: maybe(r, 40, r.word()),
 		BuyerReference: maybe(r, 50, new("COST-7")), OrderReference: maybe(r, 50, new("PO-4711")),
 		ContractReference: maybe(r, 30, new("FRAME-2026")),
@@ -160,7 +132,7 @@ func (r random) draft() *api.Draft {
 		{"AE"}, {"S", "AE", "Z"}, {"N"}}
 	if r.profile == document.BIS3 {
 		categories = [][]string{{"S"}, {"S", "Z"}, {"Z"}, {"S", "E"}, {"E"}, {"O"}, {"AE"}, {"S", "AE", "Z", "E"}, {"G"},
-			{"S", "G"}}
+			{"S", "G"}, {"K"}, {"S", "K"}, {"L"}, {"M"}}
 	}
 	use := pick(r, categories...)
 	for i := range 1 + r.IntN(6) {
@@ -209,8 +181,8 @@ func (r random) buyer(d *api.Draft) {
 // complete adds what the categories of the lines need of the document.
 func (r random) complete(d *api.Draft, categories []string) {
 	flags := "00000000"
-	if r.chance(20) && categories[0] == "S" {
-		flags = pick(r, "01000000", "00001000")
+	if r.chance(40) && categories[0] == "S" {
+		flags = pick(r, "01000000", "00001000", "10000000", "00010000", "00000100", "00000010", "00000001", "10011111")
 	}
 	if categories[0] == "N" {
 		flags = "00100000"
@@ -227,6 +199,9 @@ func (r random) complete(d *api.Draft, categories []string) {
 		if *d.BuyerCountry != "AE" || r.profile == document.BIS3 {
 			d.BuyerTaxID = new("DE123456789")
 		}
+	}
+	if slices.Contains(categories, "K") {
+		d.BuyerTaxID = new("DE123456789")
 	}
 	if d.BuyerReference == nil && d.OrderReference == nil {
 		d.OrderReference = new("PO-1")
@@ -255,7 +230,7 @@ func (r random) item(category string) api.Item {
 	if r.profile == document.BIS3 {
 		rates = []string{"19", "7.70", "21"}
 	}
-	rate := map[string]string{"S": pick(r, rates...), "N": "5"}[category]
+	rate := map[string]string{"S": pick(r, rates...), "N": "5", "L": "7", "M": pick(r, "4", "0")}[category]
 	if rate == "" {
 		rate = pick(r, "0", "0.00")
 	}
@@ -269,7 +244,7 @@ func (r random) item(category string) api.Item {
 	case "AE":
 		item.TaxExemptionCode, item.CommodityCode, item.CommodityScheme = new("DL8.48.8.1"), new("04012345123456"),
 			new("0160")
-	case "G":
+	case "G", "K":
 		item.TaxExemptionReason = new("No tax is charged")
 	}
 	if r.profile == document.BIS3 && (category == "E" || category == "AE") {

@@ -2,7 +2,6 @@ package document
 
 import (
 	"math/big"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,6 +9,23 @@ import (
 	"quittance/client/api"
 	"quittance/internal/document/codelist"
 	"quittance/internal/document/invoice"
+)
+
+// The texts that a statement has by the names of a draft, its lines and the company profile.
+//
+//nolint:gochecknoglobals // constant tables
+var (
+	draftTexts     = pairs[api.Draft, api.ParsedDocument]("", "")
+	referenceNames = pairs[api.Draft, api.ParsedReferences]("", "_reference")
+	referenceTexts = pairs[api.Draft, api.ParsedReferences]("", "")
+	buyerTexts     = pairs[api.Draft, api.ParsedParty]("buyer_", "")
+	paymentTexts   = pairs[api.Draft, api.ParsedPayment]("payment_", "")
+	meansTexts     = pairs[api.Draft, api.ParsedPaymentMeans]("payment_", "")
+	kindTexts      = pairs[api.Draft, api.ParsedPaymentMeans]("payment_means_", "")
+	debitTexts     = pairs[api.Draft, api.ParsedPaymentMeans]("direct_debit_", "")
+	sellerTexts    = pairs[api.Profile, api.ParsedParty]("", "")
+	accountTexts   = pairs[api.Profile, api.ParsedPaymentMeans]("payee_", "")
+	itemTexts      = pairs[api.Item, api.ParsedLine]("", "")
 )
 
 // Statement returns what a document says in a profile, in the terms of EN 16931: what the draft, the credit note and
@@ -26,7 +42,7 @@ func (m *model) statement() *api.ParsedDocument {
 		TaxExchangeRate: given(number(d.TaxExchangeRate)), Notes: []string{}, Seller: m.sellerParty(), Buyer: m.buyerParty(),
 		References: m.references(), Allowances: []api.ParsedAllowance{}, Attachments: []api.ParsedFile{},
 		Warnings: api.Faults{}, Other: []api.ParsedOther{}, LineCount: len(m.lines)}
-	sameNames(d, out, "", "")
+	draftTexts.give(d, out)
 	if note := text(d.Note); note != "" {
 		out.Notes = []string{note}
 	}
@@ -36,11 +52,14 @@ func (m *model) statement() *api.ParsedDocument {
 			trimmed(&c.CreditNoteNumber), &c.IssueDate, nil, nil
 		out.Notes = []string{strings.TrimSpace(c.Reason)}
 	} else {
-		sameNames(d, &out.Payment, "payment_", "")
+		paymentTexts.give(d, &out.Payment)
 		out.Payment.Terms = m.terms(out.Payment.Terms)
 	}
 	if m.statesPayment() {
 		out.Payment.Means = m.paymentMeans()
+		if debit := d.DirectDebit; debit != nil {
+			out.Payment.CreditorID = trimmed(debit.CreditorID)
+		}
 	}
 	if m.profile != "" {
 		out.Profile, out.TypeCode = new(string(m.profile)), new(m.typeCode())
@@ -54,10 +73,30 @@ func (m *model) statement() *api.ParsedDocument {
 	switch m.profile {
 	case PINTAE:
 		m.addEmirati(out)
+		out.TaxPointCode = nil
 	case BIS3:
-		out.IssueTime, out.TransactionFlags = nil, nil
+		removeEmirati(out)
 	}
 	return out
+}
+
+// removeEmirati removes what only documents of the UAE say.
+func removeEmirati(out *api.ParsedDocument) {
+	out.IssueTime, out.TransactionFlags, out.BeneficiaryID, out.PrincipalID = nil, nil, nil, nil
+	out.References.Customs, out.References.ContractValue = nil, nil
+	if out.Period != nil {
+		out.Period.Frequency, out.Period.Description = nil, nil
+	}
+	if out.Delivery != nil {
+		out.Delivery.Incoterms = nil
+	}
+	for i := range out.Payment.Means {
+		out.Payment.Means[i].AccountScheme = nil
+	}
+	for i := range out.Lines {
+		l := &out.Lines[i]
+		l.OrderReference, l.LotNumber, l.SupplyType, l.ServiceCode = nil, nil, nil, nil
+	}
 }
 
 // addEmirati adds what PINT-AE has beside the terms of EN 16931.
@@ -106,12 +145,16 @@ func (m *model) typeCode() string {
 func (m *model) references() api.ParsedReferences {
 	d := m.Draft
 	out := api.ParsedReferences{PrecedingInvoices: []api.ParsedPreceding{}}
-	sameNames(d, &out, "", "_reference")
+	referenceNames.give(d, &out)
+	referenceTexts.give(d, &out)
 	if out.Buyer == nil {
 		out.Buyer = trimmed(m.seller().BuyerReference)
 	}
 	if m.profile != "" && out.Order == nil && out.SalesOrder != nil {
-		out.Order = new("NA") // the schema needs one, and the formats name this for none
+		out.Order = new(notStated)
+	}
+	if m.profile == PINTAE && out.Contract == nil && out.ContractValue != nil {
+		out.Contract = new(notStated)
 	}
 	if m.Credit != nil && (m.profile != PINTAE || text(m.Credit.ReasonCode) != volumeDiscount) {
 		out.PrecedingInvoices = []api.ParsedPreceding{{Number: trimmed(d.InvoiceNumber),
@@ -125,9 +168,12 @@ func (m *model) sellerParty() api.ParsedParty {
 	out := api.ParsedParty{Name: trimmed(s.LegalName), TaxID: trimmed(s.TaxRegistrationNumber),
 		LegalID: trimmed(s.LegalRegistration), LegalIDScheme: trimmed(s.LegalRegistrationType),
 		LegalIDIssuer: trimmed(s.LegalRegistrationAuthority), NetworkID: trimmed(s.EndpointID)}
-	sameNames(s, &out, "", "")
+	sellerTexts.give(s, &out)
 	if m.profile == BIS3 && !interchangeScheme(text(out.LegalIDScheme)) {
 		out.LegalIDScheme = nil
+	}
+	if m.profile == PINTAE && out.TaxRegistrationID != nil {
+		out.TaxRegistrationScheme = new("TIN")
 	}
 	m.forProfile(&out)
 	return out
@@ -136,7 +182,7 @@ func (m *model) sellerParty() api.ParsedParty {
 func (m *model) buyerParty() api.ParsedParty {
 	d := m.Draft
 	out := api.ParsedParty{Name: trimmed(d.RecipientName), NetworkID: trimmed(d.RecipientNetworkID)}
-	sameNames(d, &out, "buyer_", "")
+	buyerTexts.give(d, &out)
 	if m.profile == BIS3 && codelist.LegalRegistrationTypes().Has(text(d.BuyerLegalIDScheme)) {
 		out.LegalIDScheme = nil
 	}
@@ -170,8 +216,11 @@ func (m *model) terms(terms *string) *string {
 }
 
 // statesPayment tells whether the document says how it is paid. A credit note does only within Germany (DE-R-001).
-func (m *model) statesPayment() bool {
-	return m.Credit == nil || m.profile == BIS3 && m.withinGermany()
+func (m *model) statesPayment() bool { return m.statesPaymentIn(m.profile) }
+
+// statesPaymentIn is the same for a profile.
+func (d Document) statesPaymentIn(p Profile) bool {
+	return d.Credit == nil || p == BIS3 && d.withinGermany()
 }
 
 // withinGermany tells whether seller and buyer are in Germany.
@@ -181,16 +230,28 @@ func (d Document) withinGermany() bool {
 
 // paymentMeans is how the document is paid.
 func (m *model) paymentMeans() []api.ParsedPaymentMeans {
-	means := api.ParsedPaymentMeans{Code: trimmed(m.Draft.PaymentMeansCode)}
-	sameNames(m.Draft, &means, "payment_", "")
-	if m.profile == "" || slices.Contains(creditTransfers, text(means.Code)) {
-		sameNames(m.seller(), &means, "payee_", "")
+	d := m.Draft
+	means := api.ParsedPaymentMeans{}
+	meansTexts.give(d, &means)
+	kindTexts.give(d, &means)
+	debitTexts.give(d, &means)
+	if card := d.PaymentCard; card != nil {
+		means.Card = trimmed(card.Number)
 	}
-	if text(means.Code) == "" && text(means.Account) == "" {
+	if m.profile != "" && means.CardNetwork == nil && (means.Card != nil || means.CardHolder != nil) {
+		means.CardNetwork = new(notStated)
+	}
+	if m.profile == "" || slices.Contains(creditTransfers, text(means.Code)) {
+		accountTexts.give(m.seller(), &means)
+	}
+	if means == (api.ParsedPaymentMeans{}) {
 		return nil
 	}
 	return []api.ParsedPaymentMeans{means}
 }
+
+// notStated is what a document says where the schema of UBL needs a text that there is not: the formats name it.
+const notStated = "NA"
 
 // creditTransfers are the means of payment by which the buyer pays to an account (UNCL4461).
 var creditTransfers = []string{"30", "31", "42", "57", "58"} //nolint:gochecknoglobals // a constant list
@@ -200,12 +261,18 @@ func (m *model) parsedLine(i int) api.ParsedLine {
 	l := &m.lines[i]
 	item := l.item
 	out := api.ParsedLine{Allowances: []api.ParsedAllowance{}}
-	sameNames(item, &out, "", "")
+	itemTexts.give(item, &out)
 	out.ID, out.Quantity, out.UnitCode, out.NetUnitPrice = new(strconv.Itoa(i+1)), given(l.quantity), optional(l.unit),
 		given(l.price)
 	out.BaseQuantity, out.GrossUnitPrice, out.DiscountAmount = given(l.base), given(l.gross), given(l.discount)
 	out.Net, out.VATCategory, out.VATRate = l.net, optional(l.category), given(l.percent)
 	out.TaxExemptionCode, out.TaxExemptionReason = nil, nil
+	if m.profile == PINTAE && out.OrderReference != nil && out.OrderLineReference == nil {
+		out.OrderLineReference = new(notStated)
+	}
+	if scheme := text(item.CommodityScheme); scheme == serviceScheme || scheme == articleScheme {
+		out.CommodityVersion = nil // whose elements have none
+	}
 	if text(item.CommodityScheme) == articleScheme && text(item.StandardItemCode) == "" {
 		out.StandardItemCode, out.StandardItemScheme = trimmed(item.CommodityCode), trimmed(item.CommodityScheme)
 		out.CommodityCode, out.CommodityScheme = nil, nil
@@ -271,40 +338,6 @@ func (m *model) parsedTax(row invoice.TaxSubtotal) api.ParsedTax {
 	}
 	return out
 }
-
-// sameNames gives the texts of a struct to the fields of a statement that have their JSON names, after a prefix and a
-// suffix were taken off. A new field of a draft, an item or the company profile is in the statement by its name.
-func sameNames(from, to any, prefix, suffix string) {
-	source, target := reflect.ValueOf(from).Elem(), reflect.ValueOf(to).Elem()
-	fields := places[target.Type()]
-	for n := range source.NumField() {
-		value, isText := reflect.TypeAssert[*string](source.Field(n))
-		if !isText || text(value) == "" {
-			continue
-		}
-		name, prefixed := strings.CutPrefix(source.Type().Field(n).Tag.Get("json"), prefix)
-		name, suffixed := strings.CutSuffix(name, suffix)
-		if at, known := fields[name]; prefixed && suffixed && known {
-			target.Field(at).Set(reflect.ValueOf(trimmed(value)))
-		}
-	}
-}
-
-// places has the positions of the texts of the parts of a statement by their JSON names.
-var places = func() map[reflect.Type]map[string]int { //nolint:gochecknoglobals // a constant table
-	out := map[reflect.Type]map[string]int{}
-	for _, t := range []reflect.Type{reflect.TypeFor[api.ParsedDocument](), reflect.TypeFor[api.ParsedParty](),
-		reflect.TypeFor[api.ParsedReferences](), reflect.TypeFor[api.ParsedPayment](),
-		reflect.TypeFor[api.ParsedPaymentMeans](), reflect.TypeFor[api.ParsedLine]()} {
-		out[t] = map[string]int{}
-		for n := range t.NumField() {
-			if t.Field(n).Type == reflect.TypeFor[*string]() {
-				out[t][t.Field(n).Tag.Get("json")] = n
-			}
-		}
-	}
-	return out
-}()
 
 // given returns a number, and nil for "".
 func given(number string) *api.Amount {

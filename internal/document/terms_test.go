@@ -5,7 +5,6 @@ import (
 	"encoding/xml"
 	"fmt"
 	"os"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/document"
+	"quittance/internal/document/invoice"
 	"quittance/internal/document/tabular"
 	"quittance/internal/document/ubl"
 )
@@ -38,7 +38,7 @@ func TestTerms(t *testing.T) {
 }
 
 // termOf matches the business terms in the description of a field.
-var termOf = regexp.MustCompile(`\b(I?BT|BTAE)-[0-9]+(-[0-9])?`)
+var termOf = regexp.MustCompile(`\b(I?BT|BG|BTAE)-[0-9]+(-[0-9])?`)
 
 // withoutTerm are the fields that have no business term: what means something to the company alone.
 const withoutTerm = " external_id seller.currency seller.logo "
@@ -77,7 +77,7 @@ func terms(t *testing.T) string {
 	}
 	columns := map[string]string{}
 	for _, c := range tabular.Columns() {
-		path := strings.TrimPrefix(c.Name, "line_")
+		path := c.Member
 		if c.Item {
 			path = "items." + path
 		}
@@ -87,31 +87,46 @@ func terms(t *testing.T) string {
 	out.WriteString(termsIntroduction)
 	for _, part := range []struct {
 		title, prefix string
-		of            reflect.Type
-	}{{"Invoice", "", reflect.TypeFor[api.Draft]()}, {"Line", "items.", reflect.TypeFor[api.Item]()},
-		{"Company profile", "seller.", reflect.TypeFor[api.Profile]()}} {
-		fmt.Fprintf(&out, "\n## %s\n\n| Field | Term | `pint-ae` | `bis3` | `parsed` | Import |\n|---|---|---|---|---|---|\n",
+		fields        []termField
+	}{{"Invoice", "", termFields[api.Draft]()}, {"Line", "items.", termFields[api.Item]()},
+		{"Company profile", "seller.", termFields[api.Profile]()}} {
+		fmt.Fprintf(&out, "\n## %s\n\n| Field | Term | Element | Format | `parsed` | Import |\n|---|---|---|---|---|---|\n",
 			part.title)
-		for field := range part.of.Fields() {
-			name := field.Tag.Get("json")
-			if name == "items" {
-				continue
+		for _, field := range part.fields {
+			name := part.prefix + field.name
+			term := strings.Join(slices.Compact(termOf.FindAllString(field.doc, -1)), ", ")
+			if term == "" && !strings.Contains(withoutTerm, " "+name+" ") {
+				t.Errorf("the description of %s does not name its term", name)
 			}
-			cell := func(of map[string]string) string {
-				if found := of[part.prefix+name]; found != "" {
-					return "`" + found + "`"
-				}
-				return "–"
-			}
-			term := strings.Join(slices.Compact(termOf.FindAllString(field.Tag.Get("doc"), -1)), ", ")
-			if term == "" && !strings.Contains(withoutTerm, " "+part.prefix+name+" ") {
-				t.Errorf("the description of %s does not name its term", part.prefix+name)
-			}
-			fmt.Fprintf(&out, "| `%s` | %s | %s | %s | %s | %s |\n", strings.TrimPrefix(part.prefix, "seller.")+name,
-				term, cell(places[document.PINTAE]), cell(places[document.BIS3]), cell(parsedAt), cell(columns))
+			element, format := elementOf(places[document.PINTAE][name], places[document.BIS3][name])
+			fmt.Fprintf(&out, "| `%s` | %s | %s | %s | %s | %s |\n", strings.TrimPrefix(name, "seller."), term, element, format,
+				code(parsedAt[name]), code(columns[name]))
 		}
 	}
 	return out.String()
+}
+
+// elementOf returns the element of a field, and the formats that have it.
+func elementOf(emirati, union string) (element, format string) {
+	switch {
+	case emirati == union && union == "":
+		return "–", "–"
+	case emirati == union:
+		return code(emirati), "both"
+	case union == "":
+		return code(emirati), "`pint-ae`"
+	case emirati == "":
+		return code(union), "`bis3`"
+	}
+	return code(emirati) + ", " + code(union), "`pint-ae`, `bis3`"
+}
+
+// code returns a name as code, and a dash for none.
+func code(name string) string {
+	if name == "" {
+		return "–"
+	}
+	return "`" + name + "`"
 }
 
 // fixed are values that decide about the place of others.
@@ -120,24 +135,34 @@ func fixed(p document.Profile) map[string]string {
 	return map[string]string{"currency": "USD", "payment_means_code": "30", "items.vat_category": "E",
 		"buyer_legal_id_scheme": kinds[0], "seller.legal_registration_type": kinds[1], "items.commodity_scheme": "HS",
 		"issue_date": "2001-01-01", "due_date": "2002-01-01", "tax_point_date": "2003-01-01", "issue_time": "01:23",
+		"tax_point_code": "432", "period.start": "2004-01-01", "period.end": "2005-01-01", "delivery.date": "2006-01-01",
+		"items.period.start": "2007-01-01", "items.period.end": "2008-01-01",
 		"seller.currency": "", "seller.buyer_reference": "", "seller.logo": ""}
 }
 
+// termField is a field with its description.
+type termField struct{ name, doc string }
+
+func termFields[T any]() (out []termField) {
+	for _, field := range invoice.FieldsOf[T]() {
+		out = append(out, termField{field.Name, field.Tag.Get("doc")})
+	}
+	return out
+}
+
 // distinct gives every field of a struct a value of its own, and adds the values by field.
-func distinct(of any, p document.Profile, prefix string, values map[string]string) {
-	fields := reflect.ValueOf(of).Elem()
-	for n := range fields.NumField() {
-		name := prefix + fields.Type().Field(n).Tag.Get("json")
+func distinct[T any](of *T, p document.Profile, prefix string, values map[string]string) {
+	for n, field := range invoice.FieldsOf[T]() {
+		name := prefix + field.Name
 		value, known := fixed(p)[name]
-		switch fields.Field(n).Interface().(type) {
-		case *string:
+		if field.Number {
+			value = fmt.Sprintf("%d.25", 1000+17*len(name)+n)
+			*field.Pointer(of).(**api.Decimal) = new(api.MustDecimal(value))
+		} else {
 			if !known {
 				value = "the " + name
 			}
-			fields.Field(n).Set(reflect.ValueOf(&value))
-		case *api.Decimal:
-			value = fmt.Sprintf("%d.25", 1000+17*len(name)+n)
-			fields.Field(n).Set(reflect.ValueOf(new(api.MustDecimal(value))))
+			field.Set(of, &value)
 		}
 		values[name] = value
 	}
@@ -147,10 +172,10 @@ func distinct(of any, p document.Profile, prefix string, values map[string]strin
 const termsIntroduction = `# Terms
 
 Every field of an invoice, of its lines and of the company profile, with its term in EN 16931 (BT) or PINT-AE (BTAE), the
-element of UBL that has it in each document format, its place in ` + "`parsed`" + ` of a received document, and its column in an
+element of UBL that has it and the document formats in which it does, its place in ` + "`parsed`" + ` of a received document, and its column in an
 import. A dash means that it has none there. Written by a test from the model: do not edit it.
 
-[documents.md](documents.md) says what each document format needs, and where a place depends on other fields: of an
+[formats.md](formats.md) says what each document format needs, and where a place depends on other fields: of an
 exemption on the category, of a classification on its scheme. The kind of a registration is shown for a trade licence in
 ` + "`pint-ae`" + ` and for a scheme of ISO 6523 in ` + "`bis3`" + `.
 `

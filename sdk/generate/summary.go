@@ -20,11 +20,11 @@ var summaryText string
 type summaryField struct{ Name, Type, Tag string }
 
 // summary returns the Go file of the summary of an invoice. It has the fields of a draft by name and not by embedding,
-// because callers write it as a literal, and because it must not have the items.
+// because callers write it as a literal, and because it must not have the items and other lists.
 func summary() (string, error) {
 	var fields []summaryField
 	for field := range reflect.TypeFor[api.Draft]().Fields() {
-		if field.Name != "Items" {
+		if field.Type.Kind() != reflect.Slice {
 			fields = append(fields, summaryField{field.Name, strings.Replace(field.Type.String(), "api.", "", 1),
 				string(field.Tag)})
 		}

@@ -20,11 +20,11 @@ var coded = []string{"recipient_network_id", "unit_code", "commodity_scheme"} //
 func Every(t testing.TB) (*api.Draft, map[string]string) {
 	t.Helper()
 	d := &api.Draft{Items: make([]api.Item, 2)}
-	values := fill(t, reflect.ValueOf(d).Elem())
-	for name, value := range fill(t, reflect.ValueOf(&d.Items[0]).Elem()) {
+	values := fill(t, "its ", reflect.ValueOf(d).Elem())
+	for name, value := range fill(t, "its line ", reflect.ValueOf(&d.Items[0]).Elem()) {
 		values["items."+name] = value
 	}
-	fill(t, reflect.ValueOf(&d.Items[1]).Elem())
+	fill(t, "its line ", reflect.ValueOf(&d.Items[1]).Elem())
 	d.Items[1].VATCategory, d.Items[1].VATRate = new("E"), new(api.MustDecimal("0"))
 	d.Currency, values["currency"] = new("USD"), "USD" // another one than that of the tax, so that the rate matters
 	// A code that is no day of a month, which pages have.
@@ -32,27 +32,33 @@ func Every(t testing.TB) (*api.Draft, map[string]string) {
 	return d, values
 }
 
-// fill sets every field of a struct, and returns the values by field.
-func fill(t testing.TB, fields reflect.Value) map[string]string {
+// fill sets every field of a struct and of its groups, and returns the values by field. Texts begin with of.
+func fill(t testing.TB, of string, fields reflect.Value) map[string]string {
 	t.Helper()
 	values := map[string]string{}
 	for n := range fields.NumField() {
 		field := fields.Type().Field(n)
 		name, example := field.Tag.Get("json"), field.Tag.Get("example")
-		switch field.Type {
-		case reflect.TypeFor[*string]():
-			value := "its " + strings.ReplaceAll(name, "_", " ")
+		switch {
+		case field.Type == reflect.TypeFor[*string]():
+			value := of + strings.ReplaceAll(name, "_", " ")
 			tag := field.Tag
 			if slices.Contains(coded, name) || tag.Get("format")+tag.Get("pattern")+tag.Get("codelist")+tag.Get("codes") != "" {
 				value = example
 			}
 			fields.Field(n).Set(reflect.ValueOf(&value))
 			values[name] = value
-		case reflect.TypeFor[*api.Decimal]():
+		case field.Type == reflect.TypeFor[*api.Decimal]():
 			value := api.MustDecimal(example)
 			fields.Field(n).Set(reflect.ValueOf(&value))
 			values[name] = example
-		case reflect.TypeFor[[]api.Item]():
+		case field.Type == reflect.TypeFor[[]api.Item]():
+		case field.Type.Kind() == reflect.Pointer && field.Type.Elem().Kind() == reflect.Struct:
+			group := reflect.New(field.Type.Elem())
+			fields.Field(n).Set(group)
+			for below, value := range fill(t, of+strings.ReplaceAll(name, "_", " ")+" ", group.Elem()) {
+				values[name+"."+below] = value
+			}
 		default:
 			t.Fatalf("%s has the type %s: what is its text?", name, field.Type)
 		}

@@ -153,6 +153,20 @@ func CreditReasons() *List[Entry] { return creditReasons() }
 // has no names.
 func ItemClassifications() *List[Entry] { return itemClassifications() }
 
+// ObjectSchemes returns the schemes of identifiers of invoiced objects (EN 16931 BT-18-1 and BT-128-1, UNTDID 1153,
+// rule BR-CL-07). It has no names.
+func ObjectSchemes() *List[Entry] { return objectSchemes() }
+
+// TaxPoints returns what sets the tax point date (EN 16931 BT-8, UNTDID 2475, rule BR-CL-06).
+func TaxPoints() *List[Entry] { return taxPoints() }
+
+// BillingFrequencies returns how often a continuous supply is invoiced in the United Arab Emirates (PINT-AE BTAE-06,
+// rule ibr-005-ae).
+func BillingFrequencies() *List[Entry] { return billingFrequencies() }
+
+// SupplyTypes returns what an item is in the United Arab Emirates: goods, services or both (PINT-AE BTAE-13).
+func SupplyTypes() *List[Entry] { return supplyTypes() }
+
 // ExemptionReasons returns the reasons of the CEF list VATEX for which no tax is charged (EN 16931 BT-121, rule
 // BR-CL-22). It has no names.
 func ExemptionReasons() *List[Entry] { return exemptionReasons() }
@@ -176,6 +190,10 @@ var (
 
 	itemClassifications = lazy("uncl7143_item_classification.csv", plain)
 	exemptionReasons    = lazy("vatex.csv", plain)
+	objectSchemes       = lazy("untdid1153_object.csv", plain)
+	taxPoints           = lazy("untdid2475_tax_point.csv", plain)
+	billingFrequencies  = lazy("ae_billing_frequency.csv", plain)
+	supplyTypes         = lazy("ae_supply_type.csv", plain)
 
 	legalRegistrationTypes = lazy("ae_legal_id_type.csv", plain)
 	creditReasons          = lazy("ae_credit_reason.csv", plain)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
 
 	"quittance/client/api"
 	"quittance/internal/document/codelist"
@@ -33,6 +34,8 @@ const (
 	ruleLegalType       = "legal_registration_type_unknown"
 	ruleNumberSubmitted = "number_already_submitted"
 	ruleProfile         = "incomplete_profile"
+	ruleAuthorityOnly   = "tax_authority_only"
+	ruleCardNumber      = "card_number"
 )
 
 // vatexPrefix is the prefix of the exemption codes of the CEF list VATEX, which this package does not have.
@@ -49,6 +52,8 @@ func Warnings(d *api.Draft, p *api.Profile, a Arithmetic) api.Faults {
 		p = &api.Profile{}
 	}
 	warnEndpointScheme(warnings, "buyer_endpoint_scheme", d.BuyerEndpointScheme)
+	warnPredefined(warnings, d)
+	warnCard(warnings, d.PaymentCard)
 	warnEmirate(warnings, "buyer_subdivision", d.BuyerCountry, d.BuyerSubdivision)
 	warnCountry(warnings, "buyer_country", d.BuyerCountry)
 	warnTotal(warnings, d, a)
@@ -86,6 +91,35 @@ func warnEndpointScheme(warnings api.Faults, path string, code *string) {
 	case !scheme.Active:
 		warnings.AddOfficial(path, ruleSchemeInactive, "PEPPOL-EN16931-CL008",
 			"is not an active scheme of the EAS list: do not use it for new data")
+	}
+}
+
+// warnPredefined advises on the electronic addresses that PINT-AE has for buyers who get no document: of a deemed
+// supply, outside electronic invoicing, and abroad without an address in the network.
+func warnPredefined(warnings api.Faults, d *api.Draft) {
+	address := text(d.RecipientNetworkID)
+	if text(d.BuyerEndpointScheme) == "0235" && (address == "9900000097" || address == "9900000098" ||
+		address == "9900000099") {
+		warnings.Add("recipient_network_id", ruleAuthorityOnly, "is an address that nobody receives at: the invoice goes to "+
+			"the tax authority alone, and there may never be a receiver_state")
+	}
+}
+
+// warnCard advises on the number of a payment card that shows more digits than the rules of payment cards allow.
+func warnCard(warnings api.Faults, card *api.PaymentCard) {
+	const most = 10
+	if card == nil {
+		return
+	}
+	digits := 0
+	for _, r := range text(card.Number) {
+		if unicode.IsDigit(r) {
+			digits++
+		}
+	}
+	if digits > most {
+		warnings.AddOfficial("payment_card.number", ruleCardNumber, "BR-51",
+			"shows more than ten digits: at most the first six and the last four may be shown")
 	}
 }
 

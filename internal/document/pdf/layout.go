@@ -118,15 +118,28 @@ func given(facts ...fact) []fact {
 func (l *layout) facts() {
 	const columns = 4
 	const width = contentWidth / columns
-	r := &l.p.References
-	issued := strings.TrimSpace(text(l.p.IssueDate) + " " + text(l.p.IssueTime))
-	all := given(fact{"Issue date", issued}, fact{"Due date", text(l.p.DueDate)},
-		fact{"Tax point", text(l.p.TaxPointDate)}, fact{"Currency", l.currency()},
-		fact{"Invoicing period", period(l.p.Period)}, fact{"Buyer reference", text(r.Buyer)},
-		fact{"Purchase order", text(r.Order)}, fact{"Sales order", text(r.SalesOrder)}, fact{"Contract", text(r.Contract)},
-		fact{"Project", text(r.Project)}, fact{"Receiving advice", text(r.Receipt)},
-		fact{"Despatch advice", text(r.Despatch)}, fact{"Tender", text(r.Tender)},
-		fact{"Booking reference", text(l.p.AccountingReference)})
+	p, r := l.p, &l.p.References
+	issued := strings.TrimSpace(text(p.IssueDate) + " " + text(p.IssueTime))
+	invoiced, delivery := api.ParsedPeriod{}, api.ParsedDelivery{}
+	if p.Period != nil {
+		invoiced = *p.Period
+	}
+	if p.Delivery != nil {
+		delivery = *p.Delivery
+	}
+	all := given(fact{"Issue date", issued}, fact{"Due date", text(p.DueDate)}, fact{"Tax point", text(p.TaxPointDate)},
+		fact{"Tax point", listed(codelist.TaxPoints(), p.TaxPointCode)}, fact{"Currency", l.currency()},
+		fact{"Invoicing period", period(&invoiced.ParsedDates)},
+		fact{"Billing", listed(codelist.BillingFrequencies(), invoiced.Frequency)},
+		fact{"Period", text(invoiced.Description)},
+		fact{"Delivery date", text(delivery.Date)}, fact{"Incoterms", text(delivery.Incoterms)},
+		fact{"Buyer reference", text(r.Buyer)}, fact{"Purchase order", text(r.Order)},
+		fact{"Sales order", text(r.SalesOrder)}, fact{"Contract", text(r.Contract)},
+		fact{"Contract value", text(r.ContractValue)}, fact{"Project", text(r.Project)},
+		fact{"Receiving advice", text(r.Receipt)}, fact{"Despatch advice", text(r.Despatch)}, fact{"Tender", text(r.Tender)},
+		fact{"Invoiced object", scheme(text(r.InvoicedObjectScheme), text(r.InvoicedObject))},
+		fact{"Customs declaration", text(r.Customs)}, fact{"Booking reference", text(p.AccountingReference)},
+		fact{"Beneficiary", text(p.BeneficiaryID)}, fact{"Principal", text(p.PrincipalID)})
 	for _, preceding := range r.PrecedingInvoices {
 		name := "Preceding invoice"
 		if isCredit(l.p) {
@@ -150,11 +163,17 @@ func (l *layout) facts() {
 	l.y += 4
 }
 
-func period(p *api.ParsedPeriod) string {
+func period(p *api.ParsedDates) string {
 	if p == nil || p.Start == nil && p.End == nil {
 		return ""
 	}
 	return strings.TrimSpace(text(p.Start) + " – " + text(p.End))
+}
+
+// listed is a code with its name in a list.
+func listed(list *codelist.List[codelist.Entry], code *string) string {
+	known, _ := list.Lookup(text(code))
+	return named(text(code), known.Name)
 }
 
 // parties draws the seller and the buyer.
@@ -163,10 +182,40 @@ func (l *layout) parties() {
 	seller, buyer := l.party("Seller", &l.p.Seller, width), l.party("Buyer", &l.p.Buyer, width)
 	l.row(lead, 0, 0, append(seller(marginSide), buyer(marginSide+contentWidth/2+10)...)...)
 	l.y += 6
-	if l.p.Payee != nil {
-		l.row(lead, 0, 6, l.party("Payee", l.p.Payee, width)(marginSide)...)
+	var others []cell
+	for n, other := range l.others() {
+		side := float64(n % 2)
+		others = append(others, l.party(other.name, other.party, width)(marginSide+side*(contentWidth/2+10))...)
+		if side == 1 {
+			l.row(lead, 0, 6, others...)
+			others = nil
+		}
+	}
+	if len(others) > 0 {
+		l.row(lead, 0, 6, others...)
 	}
 	l.y += 6
+}
+
+// namedParty is a party with what it does.
+type namedParty struct {
+	name  string
+	party *api.ParsedParty
+}
+
+// others are the parties beside seller and buyer.
+func (l *layout) others() (out []namedParty) {
+	if payee := l.p.Payee; payee != nil {
+		out = append(out, namedParty{"Payee", payee})
+	}
+	if d := l.p.Delivery; d != nil && (d.Name != nil || d.LocationID != nil || d.ParsedAddress != (api.ParsedAddress{})) {
+		out = append(out, namedParty{"Delivered to", &api.ParsedParty{Name: d.Name, ParsedAddress: d.ParsedAddress,
+			Identifier: d.LocationID, IdentifierScheme: d.LocationScheme}})
+	}
+	if representative := l.p.TaxRepresentative; representative != nil {
+		out = append(out, namedParty{"Tax representative", representative})
+	}
+	return out
 }
 
 // party returns the cells of a party for a place.
@@ -282,11 +331,11 @@ func (l *layout) notes() {
 		}
 		l.row(lead, 0, 0, cell{x: marginSide, width: contentWidth - 1, lines: l.wrap(name, styles.body, contentWidth-1, 3)})
 	}
-	l.others()
+	l.rest()
 }
 
-// others draws what the document says that has no place on the pages.
-func (l *layout) others() {
+// rest draws what the document says that has no place on the pages.
+func (l *layout) rest() {
 	const indent = contentWidth / 2
 	for n, other := range l.p.Other {
 		if n == 0 {
@@ -317,7 +366,7 @@ func (l *layout) heading(name string) {
 // payment draws how to pay.
 func (l *layout) payment() {
 	terms := text(l.p.Payment.Terms)
-	if len(l.p.Payment.Means) == 0 && terms == "" {
+	if len(l.p.Payment.Means) == 0 && terms+text(l.p.Payment.CreditorID) == "" {
 		return
 	}
 	l.heading("Payment")
@@ -331,15 +380,18 @@ func (l *layout) payment() {
 	}
 	for _, m := range l.p.Payment.Means {
 		known, _ := codelist.PaymentMeans().Lookup(text(m.Code))
-		name := known.Name
-		if name == "" {
-			name = text(m.Name)
+		words := text(m.Name)
+		if words == known.Name {
+			words = ""
 		}
-		show(fact{"Payment means", named(text(m.Code), name)}, fact{"Account", text(m.Account)},
-			fact{"Account name", text(m.AccountName)}, fact{"Bank", text(m.BankID)},
-			fact{"Payment reference", text(m.Reference)}, fact{"Card", text(m.Card)}, fact{"Mandate", text(m.Mandate)})
+		show(fact{"Payment means", named(text(m.Code), known.Name)}, fact{"In words", words},
+			fact{"Account", scheme(text(m.AccountScheme), text(m.Account))}, fact{"Account name", text(m.AccountName)},
+			fact{"Bank", text(m.BankID)}, fact{"Payment reference", text(m.Reference)},
+			fact{"Card", named(text(m.CardNetwork), text(m.Card))}, fact{"Card holder", text(m.CardHolder)},
+			fact{"Mandate", text(m.Mandate)}, fact{"Debited account", text(m.DebitedAccount)})
 		l.y += 3
 	}
+	show(fact{"Creditor", text(l.p.Payment.CreditorID)})
 	show(fact{"Payment terms", terms})
 	l.y += 3
 }

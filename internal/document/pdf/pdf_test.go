@@ -173,13 +173,14 @@ func TestEveryField(t *testing.T) {
 		}
 	}
 	want := []string{
-		"buyer_legal_id_scheme", // by its name
-		"buyer_subdivision",     // by its name
-		"external_id",           // which means something to the customer alone
-		"items.origin_country",  // by its name
-		"items.unit_code",       // by its name
-		"total_amount",          // not what the lines add up to here
-		"transaction_flags",     // which PINT-AE has for programs
+		"buyer_legal_id_scheme",          // by its name
+		"delivery.country",               // by its name
+		"external_id",                    // which means something to the customer alone
+		"items.origin_country",           // by its name
+		"items.unit_code",                // by its name
+		"tax_representative.subdivision", // by its name
+		"total_amount",                   // not what the lines add up to here
+		"transaction_flags",              // which PINT-AE has for programs
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("the pages lack %q, and the test says %q:\n%s", got, want, text)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"quittance/client/api"
+	"quittance/internal/document/codelist"
 )
 
 // column is a column of a table.
@@ -92,10 +93,14 @@ func rate(a *api.Amount) string {
 func (l *layout) description(item *api.ParsedLine, width float64) []line {
 	out := l.wrap(text(item.Name), styles.strong, width, maxNameLines)
 	out = append(out, l.wrap(text(item.Description), styles.small, width, maxTextLines)...)
+	classification := named(text(item.CommodityVersion), scheme(text(item.CommodityScheme), text(item.CommodityCode)))
 	for _, f := range given(fact{"Item", text(item.ItemCode)}, fact{"Buyer's item", text(item.BuyerItemCode)},
 		fact{"Standard item", scheme(text(item.StandardItemScheme), text(item.StandardItemCode))},
-		fact{"Classification", scheme(text(item.CommodityScheme), text(item.CommodityCode))},
-		fact{"Origin", country(text(item.OriginCountry))}, fact{"Order line", text(item.OrderLineReference)},
+		fact{"Classification", classification}, fact{"Service code", text(item.ServiceCode)},
+		fact{"Supply", listed(codelist.SupplyTypes(), item.SupplyType)}, fact{"Lot", text(item.LotNumber)},
+		fact{"Origin", country(text(item.OriginCountry))}, fact{"Order", text(item.OrderReference)},
+		fact{"Order line", text(item.OrderLineReference)},
+		fact{"Invoiced object", scheme(text(item.InvoicedObjectScheme), text(item.InvoicedObject))},
 		fact{"Booking reference", text(item.AccountingReference)}, fact{"Period", period(item.Period)},
 		fact{"No tax", named(text(item.TaxExemptionCode), text(item.TaxExemptionReason))}) {
 		out = append(out, l.pair(f, width)...)

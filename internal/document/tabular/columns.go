@@ -1,11 +1,10 @@
 package tabular
 
 import (
-	"reflect"
 	"slices"
-	"strings"
 
 	"quittance/client/api"
+	"quittance/internal/document/invoice"
 )
 
 // Kind is the kind of value that the cells of a column contain.
@@ -31,33 +30,34 @@ type Column struct {
 	Required bool
 	// Meaning is the description of the field, and Example a value, both from the API reference.
 	Meaning, Example string
-	// member is the JSON name, and field the index of the field in its struct.
-	member string
-	field  int
+	// Member is the JSON path of the field in the invoice, or in the item.
+	Member string
+	// text returns the text of the field of a draft, or of its item at a position.
+	text func(d *api.Draft, item int) string
 }
 
 // columns are the columns of drafts, made from the types of the API, so that a new field becomes a column.
-var columns = append(columnsOf(reflect.TypeFor[api.Draft](), false), columnsOf(reflect.TypeFor[api.Item](), true)...) //nolint:gochecknoglobals // a constant table
+//
+//nolint:gochecknoglobals // a constant table
+var columns = slices.Concat(
+	columnsOf(false, func(d *api.Draft, _ int) *api.Draft { return d }),
+	columnsOf(true, func(d *api.Draft, item int) *api.Item { return &d.Items[item] }))
 
 // Columns returns the columns of drafts: the fields of the invoice in the order of the API reference, then those of the
 // item.
 func Columns() []Column { return slices.Clone(columns) }
 
-// columnsOf returns the columns of the fields of a struct. Items have columns of their own.
-func columnsOf(t reflect.Type, item bool) []Column {
+// columnsOf returns the columns of the fields of an invoice, or of an item, which part returns.
+func columnsOf[T any](item bool, part func(d *api.Draft, item int) *T) []Column {
 	var out []Column
-	for n := range t.NumField() {
-		f := t.Field(n)
-		if f.Type.Kind() == reflect.Slice {
-			continue
-		}
-		member, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		c := Column{Name: columnName(member, item), Item: item, Required: f.Tag.Get("required") == "true",
-			Meaning: f.Tag.Get("doc"), Example: f.Tag.Get("example"), member: member, field: n}
+	for _, field := range invoice.FieldsOf[T]() {
+		c := Column{Name: columnName(field.Name, item), Item: item, Required: field.Tag.Get("required") == "true",
+			Meaning: field.Tag.Get("doc"), Example: field.Tag.Get("example"), Member: field.Name,
+			text: func(d *api.Draft, item int) string { return field.Text(part(d, item)) }}
 		switch {
-		case f.Type == reflect.TypeFor[*api.Decimal]():
+		case field.Number:
 			c.Kind = Decimal
-		case f.Tag.Get("format") == "date":
+		case field.Tag.Get("format") == "date":
 			c.Kind = Date
 		}
 		out = append(out, c)
@@ -67,46 +67,25 @@ func columnsOf(t reflect.Type, item bool) []Column {
 
 // columnName returns the name of the column of a field.
 func columnName(member string, item bool) string {
-	if item {
-		for f := range reflect.TypeFor[api.Draft]().Fields() {
-			if f.Tag.Get("json") == member {
-				return "line_" + member
-			}
-		}
+	if item && slices.ContainsFunc(draftFields, func(f invoice.Field[api.Draft]) bool { return f.Name == member }) {
+		return "line_" + invoice.FlatName(member)
 	}
-	return member
+	return invoice.FlatName(member)
 }
+
+var draftFields = invoice.FieldsOf[api.Draft]() //nolint:gochecknoglobals // a constant table
 
 // Rows returns the rows of a draft, one for each item and at least one. Each has a text for each of [Columns], empty
 // for an absent field.
 func Rows(d *api.Draft) [][]string {
-	invoice := reflect.ValueOf(d).Elem()
 	rows := make([][]string, max(1, len(d.Items)))
 	for n := range rows {
 		rows[n] = make([]string, len(columns))
-		for at, c := range columns {
-			switch {
-			case !c.Item:
-				rows[n][at] = c.text(invoice)
-			case n < len(d.Items):
-				rows[n][at] = c.text(reflect.ValueOf(&d.Items[n]).Elem())
+		for at := range columns {
+			if c := &columns[at]; !c.Item || n < len(d.Items) {
+				rows[n][at] = c.text(d, n)
 			}
 		}
 	}
 	return rows
-}
-
-// text returns the text of the column's field of a draft or an item.
-func (c *Column) text(of reflect.Value) string {
-	switch value := of.Field(c.field).Interface().(type) {
-	case *string:
-		if value != nil {
-			return *value
-		}
-	case *api.Decimal:
-		if value != nil {
-			return value.String()
-		}
-	}
-	return ""
 }

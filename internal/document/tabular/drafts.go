@@ -11,8 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"quittance/client/api"
 	"quittance/internal/document/invoice"
 	"quittance/internal/platform/strictjson"
@@ -63,7 +61,9 @@ const (
 
 // Given is what is known of an invoice, and of a cell, when the cell is read.
 type Given struct {
-	Currency, Country string
+	Currency string
+	// Countries are the countries of the addresses of the invoice, by the JSON paths of their fields.
+	Countries map[string]string
 	// Point reports that a point in the text is the decimal separator: the cell has a number, or commas are between the
 	// cells of the file.
 	Point bool
@@ -76,6 +76,9 @@ type Reader func(c *Column, text string, given Given) (value string, fault *api.
 
 // drafts is the API's decoder of drafts.
 var drafts = strictjson.For[api.Draft]() //nolint:gochecknoglobals // a plan of a type, read only
+
+// countries are the paths of the fields with a country.
+var countries = [...]string{"buyer_country", "delivery.country", "tax_representative.country"} //nolint:gochecknoglobals // a constant list
 
 // maxItems is the maximum number of items of a draft. One more is decoded, which is a fault.
 const maxItems = 1_000
@@ -213,12 +216,16 @@ func shortened(text string) string {
 
 // readDraft reads the draft of some rows.
 func (r *reading) readDraft(ctx context.Context, rows []Row) error {
-	given := Given{Currency: r.cell(&rows[0], "currency"), Country: r.cell(&rows[0], "buyer_country")}
+	given := Given{Currency: r.cell(&rows[0], "currency"), Countries: map[string]string{}}
+	for _, path := range countries {
+		given.Countries[path] = r.cell(&rows[0], invoice.FlatName(path))
+	}
 	fields, err := r.readCells(&rows[0], false, given)
 	if err != nil {
 		return err
 	}
-	text := append(fields.appendMembers(append(make([]byte, 0, sizeAsJSON(rows)), '{')), `"items":[`...)
+	text := bytes.TrimSuffix(fields.appendObject(make([]byte, 0, sizeAsJSON(rows))), []byte{'}'})
+	text = append(text, `,"items":[`...) // a draft has a number at least
 	for n := range rows {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("read a draft: %w", err)
@@ -227,7 +234,7 @@ func (r *reading) readDraft(ctx context.Context, rows []Row) error {
 		if err != nil {
 			return err
 		}
-		text = append(bytes.TrimSuffix(item.appendMembers(append(text, '{')), []byte{','}), "},"...)
+		text = append(item.appendObject(text), ',')
 		if n > 0 {
 			if err := r.compareInvoice(&rows[0], fields, &rows[n], given); err != nil {
 				return err
@@ -280,10 +287,10 @@ func placeOf(path string) (item int, column string) {
 			return item, columnName(field, true)
 		}
 	}
-	return 0, path
+	return 0, columnName(path, false)
 }
 
-// values are the values of some cells by the names of their fields.
+// values are the values of some cells by the paths of their fields.
 type values map[string]string
 
 // readCells reads the cells of a row that belong to the item, or to the invoice.
@@ -308,23 +315,19 @@ func (r *reading) readCells(row *Row, item bool, given Given) (values, error) {
 			r.add(row, c.Name, *fault)
 			row.mark(at, fault.Rule)
 		case value != "":
-			out[c.member] = value
+			out[c.Member] = value
 		}
 	}
 	return out, nil
 }
 
-// appendMembers adds the values as members of a JSON object, each with a comma after it.
-func (v values) appendMembers(out []byte) []byte {
-	for _, name := range slices.Sorted(maps.Keys(v)) {
-		out = append(append(append(out, '"'), name...), `":`...)
-		quoted, err := jsontext.AppendQuote(out, v[name])
-		if err != nil { // the readers return valid UTF-8 only
-			quoted = append(out, `""`...)
-		}
-		out = append(quoted, ',')
+// appendObject appends the values as a JSON object.
+func (v values) appendObject(out []byte) []byte {
+	var object strictjson.Object
+	for _, path := range slices.Sorted(maps.Keys(v)) {
+		object.AddText(path, v[path])
 	}
-	return out
+	return object.Append(out)
 }
 
 // compareInvoice reports the cells of the invoice in a later row that differ from those of the first. An empty one is
@@ -344,7 +347,7 @@ func (r *reading) compareInvoice(first *Row, fields values, row *Row, given Give
 		case fault != nil:
 			r.add(row, c.Name, *fault)
 			row.mark(r.at[c.Name], fault.Rule)
-		case !c.equal(value, fields[c.member]):
+		case !c.equal(value, fields[c.Member]):
 			r.add(row, c.Name, api.Fault{Rule: ruleDisagreement,
 				Message: fmt.Sprintf("differs from row %d of the same invoice", first.Number)})
 		}

@@ -20,7 +20,7 @@ const (
 	// MaxRows is the largest number of rows below the header that are not empty.
 	MaxRows = 10_000
 	// MaxColumns is the largest number of columns.
-	MaxColumns = 100
+	MaxColumns = 200
 	// MaxCell is the largest size of the text in a cell in bytes: a text of the API has at most 1024 characters.
 	MaxCell = 8 << 10
 )

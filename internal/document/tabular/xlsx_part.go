@@ -15,8 +15,8 @@ import (
 
 // The limits of the XML of a part. The decoder holds one token, and the elements around it.
 const (
-	// maxElements is how many elements the parts that are read may have together: three for each cell of the largest
-	// table, and as many again.
+	// maxElements is how many elements the parts that are read may have together: three for each of a million cells, which
+	// is half of what rows and columns allow.
 	maxElements = 3_000_000
 	// maxToken is the largest size in bytes of a tag, and of the text of a cell. A cell of Excel has up to 32,767
 	// characters, each of which takes up to seven bytes here.

@@ -50,11 +50,13 @@ func everything(kind string) *api.ParsedDocument {
 	d.Attachments = []api.ParsedFile{} // of which only the reader knows
 	d.Other, d.OtherCount = []api.ParsedOther{}, 0
 	for _, date := range []**string{&d.IssueDate, &d.DueDate, &d.TaxPointDate, &d.Period.Start, &d.Period.End,
-		&d.Lines[0].Period.Start, &d.Lines[0].Period.End, &d.References.PrecedingInvoices[0].IssueDate} {
+		&d.Lines[0].Period.Start, &d.Lines[0].Period.End, &d.References.PrecedingInvoices[0].IssueDate, &d.Delivery.Date} {
 		*date = new("2026-03-01")
 	}
 	d.IssueTime, d.Currency, d.TaxCurrency, d.Lines[0].VATCategory = new("09:30:00"), new("USD"), new("AED"), new("E")
-	if kind == api.ReceivedCreditNote { // which asks for nothing
+	d.Payee.TradingName, d.TaxRepresentative.TradingName = nil, nil // whose name it is
+	d.TaxPointCode = nil                                            // in the element of the frequency
+	if kind == api.ReceivedCreditNote {                             // which asks for nothing
 		d.DueDate = nil
 	} else {
 		d.ReasonCode = nil // of a credit note
@@ -69,6 +71,10 @@ func TestBothWays(t *testing.T) {
 		for _, other := range [][3]string{{"0060", "HS", "E"}, {"TL", "SAC", "AE"}} { // which other elements have
 			want.Seller.LegalIDScheme, want.Lines[0].CommodityScheme, want.Lines[0].VATCategory = &other[0], &other[1],
 				&other[2]
+			if other[1] == "SAC" { // which is the service code then
+				want.Lines[0].ServiceCode, want.Lines[0].CommodityVersion = nil, nil
+				want.TaxPointCode, want.Period.Frequency = new("35"), nil
+			}
 			text := ubl.Write(want)
 			got, err := ubl.Read(text)
 			if err != nil {

@@ -4,17 +4,17 @@ import (
 	"strings"
 
 	"quittance/client/api"
+	"quittance/internal/document/codelist"
 )
 
 // document describes everything but the lines and the supporting documents.
 func (n node) document(d *api.ParsedDocument) {
 	n.header(d)
-	n.period(&d.Period)
+	n.invoicingPeriod(d)
 	n.group("cac:DiscrepancyResponse", func(n node) { n.text("cbc:ResponseCode", "reason_code", &d.ReasonCode) })
 	n.references(d)
-	n.only("cac:AccountingSupplierParty/cac:Party", "seller", func(n node) { n.under("seller").party(&d.Seller) })
-	n.only("cac:AccountingCustomerParty/cac:Party", "buyer", func(n node) { n.under("buyer").party(&d.Buyer) })
-	optional(n, "cac:PayeeParty", "payee", &d.Payee, node.party)
+	n.parties(d)
+	optional(n, "cac:Delivery", "delivery", &d.Delivery, node.delivery)
 	each(n, "cac:PaymentMeans", "payment.means", &d.Payment.Means, node.paymentMeans)
 	n.only("cac:PaymentTerms", "payment.terms", func(n node) { n.terms(&d.Payment.Terms) })
 	if !n.credit {
@@ -73,12 +73,35 @@ func (n node) notes(notes *[]string) {
 	}
 }
 
-func (n node) period(p **api.ParsedPeriod) {
-	optional(n, "cac:InvoicePeriod", "period", p, func(n node, p *api.ParsedPeriod) {
-		n.date("cbc:StartDate", "start", &p.Start)
-		n.date("cbc:EndDate", "end", &p.End)
+// invoicingPeriod describes the invoicing period. One element has the code of the tax point date, or that of the
+// frequency of billing in the UAE.
+func (n node) invoicingPeriod(d *api.ParsedDocument) {
+	period := api.ParsedPeriod{}
+	if d.Period != nil {
+		period = *d.Period
+	}
+	n.only("cac:InvoicePeriod", "period", func(n node) {
+		n = n.under("period")
+		n.dates(&period.ParsedDates)
+		if d.TaxPointCode != nil || n.out == nil && codelist.TaxPoints().Has(textOf(n.e.child(periodCode))) {
+			n.at = ""
+			n.text(periodCode, "tax_point_code", &d.TaxPointCode)
+		} else {
+			n.text(periodCode, "frequency", &period.Frequency)
+		}
+		n.text("cbc:Description", "description", &period.Description)
 	})
+	if n.out == nil && period != (api.ParsedPeriod{}) {
+		d.Period = &period
+	}
 }
+
+func (n node) dates(d *api.ParsedDates) {
+	n.date("cbc:StartDate", "start", &d.Start)
+	n.date("cbc:EndDate", "end", &d.End)
+}
+
+const periodCode = "cbc:DescriptionCode"
 
 // references describes the documents that this one refers to.
 func (n node) references(d *api.ParsedDocument) {
@@ -90,14 +113,22 @@ func (n node) references(d *api.ParsedDocument) {
 	each(at, "cac:BillingReference", "preceding_invoices", &r.PrecedingInvoices, node.preceding)
 	at.text("cac:DespatchDocumentReference/cbc:ID", "despatch", &r.Despatch)
 	at.text("cac:ReceiptDocumentReference/cbc:ID", "receipt", &r.Receipt)
-	if !n.credit {
+	statements := func() {
+		at.text("cac:StatementDocumentReference/cbc:ID", "customs", &r.Customs)
 		at.text("cac:OriginatorDocumentReference/cbc:ID", "tender", &r.Tender)
 	}
-	at.text("cac:ContractDocumentReference/cbc:ID", "contract", &r.Contract)
+	if !n.credit {
+		statements()
+	}
+	at.only("cac:ContractDocumentReference", "contract", func(n node) {
+		n.text("cbc:ID", "contract", &r.Contract)
+		n.text("cbc:DocumentDescription", "contract_value", &r.ContractValue)
+	})
+	at.typed(objectType, "invoiced_object", &r.InvoicedObject, attribute{"schemeID", &r.InvoicedObjectScheme})
 	n.totalInTaxCurrency(d)
 	if n.credit {
 		at.typed(projectType, "project", &r.Project)
-		at.text("cac:OriginatorDocumentReference/cbc:ID", "tender", &r.Tender)
+		statements()
 	}
 	if !n.credit || n.out == nil && r.Project == nil {
 		at.text("cac:ProjectReference/cbc:ID", "project", &r.Project)
@@ -116,17 +147,21 @@ func (n node) preceding(p *api.ParsedPreceding) {
 	})
 }
 
-// projectType is the type of the supporting document that names the project of a credit note, which has no element of
-// its own for it.
-const projectType = "50"
+const (
+	// projectType is the type of the supporting document that names the project of a credit note, which has no element of
+	// its own for it.
+	projectType = "50"
+	// objectType is the type of the document that names what is invoiced.
+	objectType = "130"
+)
 
 // typed is the number of a supporting document of a type (UNTDID 1001).
-func (n node) typed(kind, field string, v **string) {
+func (n node) typed(kind, field string, v **string, attributes ...attribute) {
 	const group, of = "cac:AdditionalDocumentReference", "cbc:DocumentTypeCode"
 	if n.out != nil {
 		if strings.TrimSpace(value(*v)) != "" {
 			n.group(group, func(n node) {
-				n.write("cbc:ID", value(*v))
+				n.text("cbc:ID", field, v, attributes...)
 				n.write(of, kind)
 			})
 		}
@@ -135,7 +170,7 @@ func (n node) typed(kind, field string, v **string) {
 	for _, e := range n.e.all(group) {
 		if textOf(e.child(of)) == kind {
 			n.e = e
-			n.text("cbc:ID", field, v)
+			n.text("cbc:ID", field, v, attributes...)
 			n.fixed(of, kind)
 			return
 		}
@@ -178,13 +213,20 @@ func (n node) totalInTaxCurrency(d *api.ParsedDocument) {
 func (n node) paymentMeans(m *api.ParsedPaymentMeans) {
 	n.text("cbc:PaymentMeansCode", "code", &m.Code, attribute{"name", &m.Name})
 	n.text("cbc:PaymentID", "reference", &m.Reference)
-	n.text("cac:CardAccount/cbc:PrimaryAccountNumberID", "card", &m.Card)
+	n.only("cac:CardAccount", "card", func(n node) {
+		n.text("cbc:PrimaryAccountNumberID", "card", &m.Card)
+		n.text("cbc:NetworkID", "card_network", &m.CardNetwork)
+		n.text("cbc:HolderName", "card_holder", &m.CardHolder)
+	})
 	n.only("cac:PayeeFinancialAccount", "account", func(n node) {
-		n.text("cbc:ID", "account", &m.Account)
+		n.text("cbc:ID", "account", &m.Account, attribute{"schemeID", &m.AccountScheme})
 		n.text("cbc:Name", "account_name", &m.AccountName)
 		n.text("cac:FinancialInstitutionBranch/cbc:ID", "bank_id", &m.BankID)
 	})
-	n.text("cac:PaymentMandate/cbc:ID", "mandate", &m.Mandate)
+	n.only("cac:PaymentMandate", "mandate", func(n node) {
+		n.text("cbc:ID", "mandate", &m.Mandate)
+		n.text("cac:PayerFinancialAccount/cbc:ID", "debited_account", &m.DebitedAccount)
+	})
 }
 
 // terms are the payment terms. They are written as they are, because a line break at their end means something in

@@ -12,10 +12,12 @@ func (n node) line(l *api.ParsedLine) {
 	n.quantity(quantity, "quantity", &l.Quantity, &l.UnitCode)
 	n.amount("cbc:LineExtensionAmount", "net", &l.Net)
 	n.text("cbc:AccountingCost", "accounting_reference", &l.AccountingReference)
-	n.period(&l.Period)
+	optional(n, "cac:InvoicePeriod", "period", &l.Period, node.dates)
 	n.group("cac:OrderLineReference", func(n node) {
 		n.text("cbc:LineID", "order_line_reference", &l.OrderLineReference)
+		n.text("cac:OrderReference/cbc:ID", "order_reference", &l.OrderReference)
 	})
+	n.object(l)
 	each(n, "cac:AllowanceCharge", "allowances", &l.Allowances, node.allowance)
 	n.only("cac:Item", "name", func(n node) { n.item(l) })
 	n.only("cac:Price", "net_unit_price", func(n node) { n.price(l) })
@@ -46,6 +48,18 @@ func (n node) item(l *api.ParsedLine) {
 		n.text("cbc:TaxExemptionReason", "tax_exemption_reason", &l.TaxExemptionReason)
 		n.taxScheme(true)
 	})
+	n.text("cac:ItemInstance/cac:LotIdentification/cbc:LotNumberID", "lot_number", &l.LotNumber)
+}
+
+// object describes what the line is about, which the schema takes for a document.
+func (n node) object(l *api.ParsedLine) {
+	if n.out != nil && value(l.InvoicedObject) == "" {
+		return
+	}
+	n.group("cac:DocumentReference", func(n node) {
+		n.text("cbc:ID", "invoiced_object", &l.InvoicedObject, attribute{"schemeID", &l.InvoicedObjectScheme})
+		n.fixed("cbc:DocumentTypeCode", objectType)
+	})
 }
 
 const (
@@ -54,44 +68,61 @@ const (
 	reverseCharge = "AE"
 )
 
-// service describes the service accounting code of an item, which is one of its additional identifiers.
+// service describes the service accounting code of an item, which is one of its additional identifiers. It is the
+// classification of an item that has no other.
 func (n node) service(l *api.ParsedLine) {
-	const group, id = "cac:AdditionalItemIdentification", "cbc:ID"
-	scheme := attribute{"schemeID", &l.CommodityScheme}
+	const group, id, scheme = "cac:AdditionalItemIdentification", "cbc:ID", "schemeID"
 	if n.out != nil {
+		code := &l.ServiceCode
 		if value(l.CommodityScheme) == serviceScheme {
-			n.text(group+"/"+id, "commodity_code", &l.CommodityCode, scheme)
+			code = &l.CommodityCode
 		}
+		n.text(group+"/"+id, "service_code", code, attribute{scheme, new(new(serviceScheme))})
 		return
 	}
 	for _, e := range n.e.all(group) {
-		if e.child(id).peek("schemeID") == serviceScheme {
-			n.e = e
-			n.text(id, "commodity_code", &l.CommodityCode, scheme)
-			return
+		if e.child(id).peek(scheme) != serviceScheme {
+			continue
 		}
+		other := n.with(classification, classificationCode).e != nil
+		if n.e = e; other {
+			n.text(id, "service_code", &l.ServiceCode, attribute{scheme, new(*string)})
+		} else {
+			n.text(id, "commodity_code", &l.CommodityCode, attribute{scheme, &l.CommodityScheme})
+		}
+		return
 	}
 }
+
+// The elements of the classification of an item.
+const (
+	classification     = "cac:CommodityClassification"
+	classificationCode = "cbc:ItemClassificationCode"
+)
 
 // classification describes the classification of an item, if another element has not named it already. In PINT-AE it
 // has the code of the goods or services of a line with reverse charge too (BTAE-09), which is the coded reason why no
 // tax is charged: it tells whether that was described here.
 func (n node) classification(l *api.ParsedLine) (nature bool) {
-	const group, code = "cac:CommodityClassification", "cbc:ItemClassificationCode"
+	const natureCode, supplyType = "cbc:NatureCode", "cbc:CommodityCode"
+	attributes := []attribute{{"listID", &l.CommodityScheme}, {"listVersionID", &l.CommodityVersion}}
 	if n.out == nil {
-		n.with(group, "cbc:NatureCode").text("cbc:NatureCode", "tax_exemption_code", &l.TaxExemptionCode)
+		n.with(classification, natureCode).text(natureCode, "tax_exemption_code", &l.TaxExemptionCode)
+		n.with(classification, supplyType).text(supplyType, "supply_type", &l.SupplyType)
 		if l.CommodityCode == nil {
-			n.with(group, code).text(code, "commodity_code", &l.CommodityCode, attribute{"listID", &l.CommodityScheme})
+			n.with(classification, classificationCode).text(classificationCode, "commodity_code", &l.CommodityCode,
+				attributes...)
 		}
 		return l.TaxExemptionCode != nil
 	}
 	nature = value(l.VATCategory) == reverseCharge
-	n.group(group, func(n node) {
+	n.group(classification, func(n node) {
 		if nature {
-			n.text("cbc:NatureCode", "", &l.TaxExemptionCode)
+			n.text(natureCode, "", &l.TaxExemptionCode)
 		}
+		n.text(supplyType, "", &l.SupplyType)
 		if value(l.CommodityScheme) != serviceScheme {
-			n.text(code, "", &l.CommodityCode, attribute{"listID", &l.CommodityScheme})
+			n.text(classificationCode, "", &l.CommodityCode, attributes...)
 		}
 	})
 	return nature

@@ -27,7 +27,7 @@ func lost(t testing.TB, document []byte, read *ubl.Document) (texts []string) {
 		t.Fatal(err)
 	}
 	kept := map[string]bool{"VAT": true, "vat": true, "true": true, "false": true, "aedtotal-incl-vat": true,
-		"50": true} // the types of supporting documents that are read
+		"50": true, "130": true} // the types of supporting documents that are read
 	keep(kept, parsed)
 	leaf, name, depth, outside := "", xml.Name{}, 0, 0
 	for token, err := range ubl.Tokens(document) {
@@ -179,6 +179,8 @@ func TestOtherMeanings(t *testing.T) {
 			`</cac:AdditionalItemIdentification><cac:AdditionalItemIdentification><cbc:ID schemeID="SN">b</cbc:ID>` +
 			`</cac:AdditionalItemIdentification><cac:CommodityClassification><cbc:ItemClassificationCode listID="HS">8471` +
 			`</cbc:ItemClassificationCode></cac:CommodityClassification>`), "a SN b SN"},
+		"a name in the register beside another": {invoice(`<cac:PayeeParty><cac:PartyName><cbc:Name>F</cbc:Name></cac:PartyName>` +
+			`<cac:PartyLegalEntity><cbc:RegistrationName>G</cbc:RegistrationName></cac:PartyLegalEntity></cac:PayeeParty>`), "G"},
 		"two reasons": {invoice(strings.Repeat(`<cac:DiscrepancyResponse><cbc:ResponseCode>VD</cbc:ResponseCode>`+
 			`</cac:DiscrepancyResponse>`, 2)), "VD"},
 	} {
@@ -201,5 +203,10 @@ func TestOtherMeanings(t *testing.T) {
 		`</cac:AccountingSupplierParty>`)))
 	if faults := read.Warnings["seller.tax_registration_id"]; len(faults) != 1 {
 		t.Errorf("%d warnings about one value", len(faults))
+	}
+	named := mustRead(t, []byte(invoice(`<cac:TaxRepresentativeParty><cac:PartyLegalEntity><cbc:RegistrationName>X`+
+		`</cbc:RegistrationName></cac:PartyLegalEntity></cac:TaxRepresentativeParty>`)))
+	if r := named.TaxRepresentative; r == nil || r.Name == nil || *r.Name != "X" || named.OtherCount > 0 {
+		t.Errorf("a representative with a name in the register alone is %+v", r)
 	}
 }

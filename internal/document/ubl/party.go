@@ -8,24 +8,83 @@ import (
 	"quittance/internal/document/codelist"
 )
 
-func (n node) party(p *api.ParsedParty) {
-	n.text("cbc:EndpointID", "network_id", &p.NetworkID, attribute{"schemeID", &p.EndpointScheme})
-	n.group("cac:PartyIdentification", func(n node) {
-		n.text("cbc:ID", "identifier", &p.Identifier, attribute{"schemeID", &p.IdentifierScheme})
+// parties describes everybody whom the document names.
+func (n node) parties(d *api.ParsedDocument) {
+	const id = "cac:Party/cac:PartyIdentification/cbc:ID"
+	var creditor **string
+	if n.out == nil || d.Payee == nil {
+		creditor = &d.Payment.CreditorID
+	}
+	n.only("cac:AccountingSupplierParty/cac:Party", "seller", func(n node) {
+		n.under("seller").party(&d.Seller, creditor)
 	})
+	n.only("cac:AccountingCustomerParty/cac:Party", "buyer", func(n node) { n.under("buyer").party(&d.Buyer, nil) })
+	optional(n, "cac:PayeeParty", "payee", &d.Payee, func(n node, p *api.ParsedParty) {
+		n.named(p, &d.Payment.CreditorID)
+	})
+	n.text("cac:BuyerCustomerParty/"+id, "beneficiary_id", &d.BeneficiaryID)
+	n.text("cac:SellerSupplierParty/"+id, "principal_id", &d.PrincipalID)
+	optional(n, "cac:TaxRepresentativeParty", "tax_representative", &d.TaxRepresentative,
+		func(n node, p *api.ParsedParty) { n.named(p, nil) })
+}
+
+// party describes the seller or the buyer. The seller has the identifier of the creditor of a direct debit.
+func (n node) party(p *api.ParsedParty, creditor **string) {
+	n.identification(p, creditor)
 	n.text("cac:PartyName/cbc:Name", "trading_name", &p.TradingName)
-	n.only("cac:PostalAddress", "street", func(n node) {
-		n.text("cbc:StreetName", "street", &p.Street)
-		n.text("cbc:AdditionalStreetName", "street_additional", &p.StreetAdditional)
-		n.text("cbc:CityName", "city", &p.City)
-		n.text("cbc:PostalZone", "postal_code", &p.PostalCode)
-		n.text("cbc:CountrySubentity", "subdivision", &p.Subdivision)
-		n.text("cac:AddressLine/cbc:Line", "address_line", &p.AddressLine)
-		n.text("cac:Country/cbc:IdentificationCode", "country", &p.Country)
-	})
+	n.seat(p, &p.Name)
+	if n.out == nil && p.Name == nil {
+		p.Name = p.TradingName
+	}
+}
+
+// named describes a party that has no other name than the one under which it trades: the payee, which then has the
+// identifier of the creditor, or the tax representative.
+func (n node) named(p *api.ParsedParty, creditor **string) {
+	n.identification(p, creditor)
+	n.text("cac:PartyName/cbc:Name", "name", &p.Name)
+	if n.out == nil && p.Name == nil {
+		n.seat(p, &p.Name)
+	} else {
+		n.seat(p, nil)
+	}
+}
+
+// creditorScheme is the scheme of the identifier of a creditor among those of a party.
+const creditorScheme = "SEPA"
+
+// identification describes the electronic address and the other identifiers of a party.
+func (n node) identification(p *api.ParsedParty, creditor **string) {
+	const group, id = "cac:PartyIdentification", "cbc:ID"
+	n.text("cbc:EndpointID", "network_id", &p.NetworkID, attribute{"schemeID", &p.EndpointScheme})
+	own := attribute{"schemeID", &p.IdentifierScheme}
+	if n.out != nil {
+		n.text(group+"/"+id, "identifier", &p.Identifier, own)
+		if creditor != nil {
+			n.text(group+"/"+id, "", creditor, attribute{"schemeID", new(new(creditorScheme))})
+		}
+		return
+	}
+	for _, e := range n.e.all(group) {
+		into, scheme := &p.Identifier, own
+		if creditor != nil && e.child(id).peek("schemeID") == creditorScheme {
+			into, scheme.value = creditor, new(*string)
+		}
+		if n.e = e; *into == nil {
+			n.text(id, "identifier", into, scheme)
+		}
+	}
+}
+
+// seat describes the address of a party, its numbers and its contact. name is its name in the register, nil if the
+// document has none.
+func (n node) seat(p *api.ParsedParty, name **string) {
+	n.only("cac:PostalAddress", "street", func(n node) { n.address(&p.ParsedAddress) })
 	n.taxNumbers(p)
 	n.only("cac:PartyLegalEntity", "name", func(n node) {
-		n.text("cbc:RegistrationName", "name", &p.Name)
+		if name != nil {
+			n.text("cbc:RegistrationName", "name", name)
+		}
 		n.registration(p)
 		n.text("cbc:CompanyLegalForm", "legal_form", &p.LegalForm)
 	})
@@ -34,9 +93,32 @@ func (n node) party(p *api.ParsedParty) {
 		n.text("cbc:Telephone", "contact_phone", &p.ContactPhone)
 		n.text("cbc:ElectronicMail", "contact_email", &p.ContactEmail)
 	})
-	if n.out == nil && p.Name == nil {
-		p.Name = p.TradingName
+}
+
+func (n node) address(a *api.ParsedAddress) {
+	n.text("cbc:StreetName", "street", &a.Street)
+	n.text("cbc:AdditionalStreetName", "street_additional", &a.StreetAdditional)
+	n.text("cbc:CityName", "city", &a.City)
+	n.text("cbc:PostalZone", "postal_code", &a.PostalCode)
+	n.text("cbc:CountrySubentity", "subdivision", &a.Subdivision)
+	n.text("cac:AddressLine/cbc:Line", "address_line", &a.AddressLine)
+	n.text("cac:Country/cbc:IdentificationCode", "country", &a.Country)
+}
+
+func (n node) delivery(d *api.ParsedDelivery) {
+	n.date("cbc:ActualDeliveryDate", "date", &d.Date)
+	n.only("cac:DeliveryLocation", "location_id", func(n node) {
+		n.text("cbc:ID", "location_id", &d.LocationID, attribute{"schemeID", &d.LocationScheme})
+		n.only("cac:Address", "street", func(n node) { n.address(&d.ParsedAddress) })
+	})
+	n.text("cac:DeliveryParty/cac:PartyName/cbc:Name", "name", &d.Name)
+	const terms, scheme = "cac:DeliveryTerms/cbc:ID", "Incoterms"
+	if n.out == nil {
+		n.text(terms, "incoterms", &d.Incoterms)
+		n.e.child(terms).expect("schemeID", scheme)
+		return
 	}
+	n.text(terms, "incoterms", &d.Incoterms, attribute{"schemeID", new(new(scheme))})
 }
 
 // taxNumbers describes the number of the value added tax, and one of another tax.

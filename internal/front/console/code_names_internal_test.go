@@ -121,7 +121,7 @@ func TestResolveArabicNames(t *testing.T) {
 func TestShownCodesCanBeTyped(t *testing.T) {
 	t.Parallel()
 	for list, names := range everyCodeList(t) {
-		if len(names.entries) < 4 {
+		if len(names.entries) < 3 {
 			t.Errorf("%s has only %d codes", list, len(names.entries))
 		}
 		for _, e := range names.entries {

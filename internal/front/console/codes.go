@@ -24,11 +24,14 @@ var codeLists = map[string]codeList{ //nolint:gochecknoglobals // a constant tab
 		}
 		return s.Entry
 	}),
-	"payment-means":      listed(codelist.PaymentMeans, plainEntry),
-	"tax-categories":     listed(codelist.TaxCategories, plainEntry),
-	"registration-types": listed(codelist.LegalRegistrationTypes, plainEntry),
-	"tax-exemptions":     listed(codelist.TaxExemptions, func(e codelist.TaxExemption) codelist.Entry { return e.Entry }),
-	UnitCodes:            listed(codelist.Units, plainEntry),
+	"payment-means":       listed(codelist.PaymentMeans, plainEntry),
+	"tax-categories":      listed(codelist.TaxCategories, plainEntry),
+	"registration-types":  listed(codelist.LegalRegistrationTypes, plainEntry),
+	"tax-exemptions":      listed(codelist.TaxExemptions, func(e codelist.TaxExemption) codelist.Entry { return e.Entry }),
+	UnitCodes:             listed(codelist.Units, plainEntry),
+	"tax-points":          listed(codelist.TaxPoints, plainEntry),
+	"billing-frequencies": listed(codelist.BillingFrequencies, plainEntry),
+	"supply-types":        listed(codelist.SupplyTypes, plainEntry),
 }
 
 func plainEntry(e codelist.Entry) codelist.Entry { return e }

@@ -87,6 +87,7 @@ var sources = [...]struct { //nolint:gochecknoglobals // a constant table
 		{"docs/import.md", "Drafts from a CSV or XLSX file: the columns, the limits, and what is a fault."},
 		{"docs/testing.md",
 			"Test a program against a complete Quittance in ten lines of Go, TypeScript or Python: failures, webhooks, the clock."},
+		{"docs/guides/uae.md", "Which invoice for which supply in the United Arab Emirates, with an example of each."},
 		{"docs/guides/production.md", "A checklist for your program, your company and your deployment."},
 	}},
 	{"Run", [][2]string{
@@ -114,7 +115,8 @@ var sources = [...]struct { //nolint:gochecknoglobals // a constant table
 		{"docs/permissions.md", "Who may call which operation and see which page."},
 		{"docs/audit.md", "What leaves an entry in the audit log, and who reads it."},
 		{"docs/documents.md",
-			"The XML documents, field by field: what each format needs, what is computed, and with which rules it is tested."},
+			"The XML documents and the pages: how they are made, what is computed, and with which rules they are tested."},
+		{"docs/formats.md", "What each document format needs, field by field, and with which rule."},
 		{"docs/terms.md", "Every field with its business term, its element, and its column in an import."},
 		{"docs/providers.md", "Which providers there are adapters for, what each can do, and how to connect one."},
 		{"docs/providers/phoss-ap.md",

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"quittance/client/api"
+	"quittance/internal/document/invoice"
 	"quittance/internal/document/tabular"
 	"quittance/internal/front/view"
 	"quittance/internal/ledger/base"
@@ -30,8 +31,8 @@ func (x *Exporter) CatalogueItems(t *base.Tenant, search string) List {
 	})
 }
 
-// structFields returns a column for each field of a type of the API, under its JSON name. The text of lists and objects
-// is not for people.
+// structFields returns a column for each field of a type of the API and of its groups, under its JSON name. The text of
+// lists and of other objects is not for people.
 func structFields[R any]() []field[R] {
 	var out []field[R]
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[R]()) {
@@ -39,6 +40,10 @@ func structFields[R any]() []field[R] {
 			continue
 		}
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if group := groupFields[R](name + "."); len(group) > 0 {
+			out = append(out, group...)
+			continue
+		}
 		column := field[R]{name: name,
 			text: func(row *R) string { return textOf(reflect.ValueOf(row).Elem().FieldByIndex(f.Index)) }}
 		switch f.Type {
@@ -51,6 +56,20 @@ func structFields[R any]() []field[R] {
 			column.kind = tabular.Date
 		}
 		out = append(out, column)
+	}
+	return out
+}
+
+// groupFields returns a column for each field of a group, whose path begins with prefix.
+func groupFields[R any](prefix string) (out []field[R]) {
+	for _, f := range invoice.FieldsOf[R]() {
+		if strings.HasPrefix(f.Name, prefix) {
+			column := field[R]{name: invoice.FlatName(f.Name), text: f.Text}
+			if f.Tag.Get("format") == "date" {
+				column.kind = tabular.Date
+			}
+			out = append(out, column)
+		}
 	}
 	return out
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"quittance/client/api"
+	"quittance/internal/document/invoice"
 	"quittance/internal/document/tabular"
 	"quittance/internal/front/view"
 	"quittance/internal/ledger/base"
@@ -46,9 +47,9 @@ func invoiceFields() []field[api.InvoiceSummary] {
 	first, others := []string{"id", "invoice_number", "external_id", "recipient_name", "recipient_network_id",
 		"buyer_tax_id", "issue_date", "due_date", "currency", "total_amount", "item_count", "order_reference",
 		"submitted"}, []string(nil)
-	for _, field := range view.FieldsOf[api.Draft]() {
+	for _, field := range invoice.FieldsOf[api.Draft]() {
 		if !slices.Contains(first, field.Name) {
-			others = append(others, field.Name)
+			others = append(others, invoice.FlatName(field.Name))
 		}
 	}
 	return slices.Concat(named(first...),

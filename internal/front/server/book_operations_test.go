@@ -11,10 +11,10 @@ import (
 const (
 	aCustomerBody = `{"display_name":"Palm, Dubai","recipient_name":"Palm Trading LLC","buyer_trading_name":"Palm","recipient_network_id":"1234567890","buyer_endpoint_scheme":"0235",` +
 		`"buyer_street":"12 Harbour Road","buyer_street_additional":"Hall 3","buyer_address_line":"Area 4","buyer_city":"Dubai","buyer_postal_code":"1000","buyer_subdivision":"DXB","buyer_country":"AE",` +
-		`"buyer_tax_id":"100200300400003","buyer_legal_id":"CN-1","buyer_legal_id_scheme":"TL","buyer_legal_id_issuer":"DET","buyer_identifier":"C-1","buyer_identifier_scheme":"0088","buyer_reference":"COST-7",` +
+		`"buyer_tax_id":"100200300400003","buyer_legal_id":"CN-1","buyer_legal_id_scheme":"TL","buyer_legal_id_issuer":"DET","buyer_identifier":"C-1","buyer_identifier_scheme":"0088","buyer_contact":{"name":"AP","phone":"+971 4 1","email":"ap@palm.example"},"buyer_reference":"COST-7",` +
 		`"currency":"AED","payment_means_code":"30","payment_terms_days":30,"note":"two\nlines"}`
 	anItemBody = `{"item_code":"SKU-7","buyer_item_code":"B-7","standard_item_code":"04012345123456","standard_item_scheme":"0160","name":"Consulting","description":"two\nlines","origin_country":"DE","unit_code":"HUR","base_quantity":1,"net_unit_price":100.00,"gross_unit_price":110.00,"discount_amount":10.00,` +
-		`"currency":"AED","vat_category":"S","vat_rate":5.0,"tax_exemption_code":"X","tax_exemption_reason":"Y","commodity_code":"84713000","commodity_scheme":"HS"}`
+		`"currency":"AED","vat_category":"S","vat_rate":5.0,"tax_exemption_code":"X","tax_exemption_reason":"Y","commodity_code":"84713000","commodity_scheme":"HS","commodity_version":"2022","supply_type":"B","service_code":"998311"}`
 )
 
 // bookOperations are the operations of the customer book and of the item catalogue.

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"quittance/client/api"
-	"quittance/internal/front/view"
+	"quittance/internal/document/invoice"
 )
 
 // fault is one value of one field and the rules that it breaks. Without rules, the value is accepted.
@@ -44,7 +44,7 @@ func textFaults(path string, most int, required bool) []fault {
 
 // allTextFaults returns the cases for every text of a type that only has a length.
 func allTextFaults[T any](prefix string) (faults []fault) {
-	for _, field := range view.FieldsOf[T]() {
+	for _, field := range invoice.FieldsOf[T]() {
 		most, err := strconv.Atoi(field.Tag.Get("maxLength"))
 		if err == nil && field.Tag.Get("pattern") == "" && field.Tag.Get("text") == "" {
 			faults = append(faults, textFaults(prefix+field.Name, most, field.Tag.Get("required") == "true")...)

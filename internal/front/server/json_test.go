@@ -63,8 +63,10 @@ func editValue(in jsontext.Value, path []string, value string) jsontext.Value {
 	}
 	if !found && value != "" {
 		part := value
-		if open == '{' {
-			part = strconv.Quote(path[0]) + ":" + value
+		for n := len(path) - 1; n >= 0 && (n > 0 || open == '{'); n-- { // with the objects around it
+			if part = strconv.Quote(path[n]) + ":" + part; n > 0 {
+				part = "{" + part + "}"
+			}
 		}
 		parts = append(parts, part)
 	}

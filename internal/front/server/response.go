@@ -20,7 +20,7 @@ import (
 // The limit of a list page in bytes. Pages by number have rows of bounded length, and a hundred of them stay below the
 // limit, so that no row is ever omitted. A page of the events feed, which continues from a cursor, ends early instead.
 const (
-	maxPageBytes = 8 << 20
+	maxPageBytes = 12 << 20
 	// envelopeBytes is an upper bound of the size of a response without its rows.
 	envelopeBytes = 64 << 10
 )

@@ -206,6 +206,8 @@ class CatalogueItem(TypedDict):
     commodity_code: str | None
     #: Scheme of commodity_code (BT-158-1).
     commodity_scheme: str | None
+    #: Version of commodity_scheme (BT-158-2).
+    commodity_version: str | None
     #: When the item was created (UTC).
     created_at: str
     #: Currency of the prices (ISO 4217). The console copies them to invoices in this currency
@@ -227,10 +229,14 @@ class CatalogueItem(TypedDict):
     net_unit_price: Decimal | None
     #: Country of origin of the item (BT-159), two capital letters.
     origin_country: str | None
+    #: Service accounting code in the UAE (BTAE-17), of an item that has a tariff number too.
+    service_code: str | None
     #: Standard item identifier, such as a GTIN (BT-157).
     standard_item_code: str | None
     #: Scheme of standard_item_code (BT-157-1, ISO 6523); 0160 for a GTIN.
     standard_item_scheme: str | None
+    #: G for goods, S for services, B for both, in the UAE (BTAE-13).
+    supply_type: str | None
     #: Coded reason why no tax is charged (BT-121).
     tax_exemption_code: str | None
     #: Why no tax is charged (BT-120).
@@ -257,6 +263,8 @@ class CatalogueItemFieldsRequest(TypedDict):
     commodity_code: NotRequired[str | None]
     #: Scheme of commodity_code (BT-158-1).
     commodity_scheme: NotRequired[str | None]
+    #: Version of commodity_scheme (BT-158-2).
+    commodity_version: NotRequired[str | None]
     #: Currency of the prices (ISO 4217). The console copies them to invoices in this currency
     #: alone.
     currency: NotRequired[str | None]
@@ -274,10 +282,14 @@ class CatalogueItemFieldsRequest(TypedDict):
     net_unit_price: NotRequired[Decimal | int | str | None]
     #: Country of origin of the item (BT-159), two capital letters.
     origin_country: NotRequired[str | None]
+    #: Service accounting code in the UAE (BTAE-17), of an item that has a tariff number too.
+    service_code: NotRequired[str | None]
     #: Standard item identifier, such as a GTIN (BT-157).
     standard_item_code: NotRequired[str | None]
     #: Scheme of standard_item_code (BT-157-1, ISO 6523); 0160 for a GTIN.
     standard_item_scheme: NotRequired[str | None]
+    #: G for goods, S for services, B for both, in the UAE (BTAE-13).
+    supply_type: NotRequired[str | None]
     #: Coded reason why no tax is charged (BT-121).
     tax_exemption_code: NotRequired[str | None]
     #: Why no tax is charged (BT-120).
@@ -316,6 +328,28 @@ class Connection(TypedDict):
     profile: str | None
     #: State of the connection.
     state: Literal["pending", "active", "disabled"]
+
+
+class Contact(TypedDict):
+    """A part of Customer and of Invoice and of InvoiceSummary."""
+
+    #: E-mail address (BT-58).
+    email: str | None
+    #: Contact point (BT-56).
+    name: str | None
+    #: Telephone number (BT-57).
+    phone: str | None
+
+
+class ContactRequest(TypedDict):
+    """A part of CustomerFieldsRequest, CustomerPatch and other types."""
+
+    #: E-mail address (BT-58).
+    email: NotRequired[str | None]
+    #: Contact point (BT-56).
+    name: NotRequired[str | None]
+    #: Telephone number (BT-57).
+    phone: NotRequired[str | None]
 
 
 class CreditItemRequest(TypedDict):
@@ -510,6 +544,8 @@ class Customer(TypedDict):
     buyer_address_line: str | None
     #: Buyer city (BT-52).
     buyer_city: str | None
+    #: Contact at the buyer (BG-9).
+    buyer_contact: Contact | None
     #: Buyer country (BT-55), two capital letters.
     buyer_country: str | None
     #: Electronic address scheme of the buyer (BT-49-1, EAS code).
@@ -570,6 +606,8 @@ class CustomerFieldsRequest(TypedDict):
     buyer_address_line: NotRequired[str | None]
     #: Buyer city (BT-52).
     buyer_city: NotRequired[str | None]
+    #: Contact at the buyer (BG-9).
+    buyer_contact: NotRequired[ContactRequest | None]
     #: Buyer country (BT-55), two capital letters.
     buyer_country: NotRequired[str | None]
     #: Electronic address scheme of the buyer (BT-49-1, EAS code).
@@ -624,6 +662,8 @@ class CustomerPatch(TypedDict):
     buyer_address_line: NotRequired[str | None]
     #: Buyer city (BT-52).
     buyer_city: NotRequired[str | None]
+    #: Contact at the buyer (BG-9).
+    buyer_contact: NotRequired[ContactRequest | None]
     #: Buyer country (BT-55), two capital letters.
     buyer_country: NotRequired[str | None]
     #: Electronic address scheme of the buyer (BT-49-1, EAS code).
@@ -738,15 +778,99 @@ class DeliveryDetail(TypedDict):
     updated_at: str
 
 
+class DeliveryInformation(TypedDict):
+    """A part of Invoice and of InvoiceSummary."""
+
+    #: Address line 3 (BT-165).
+    address_line: str | None
+    #: City (BT-77).
+    city: str | None
+    #: Country (BT-80), two capital letters.
+    country: str | None
+    #: Date of the delivery (BT-72), YYYY-MM-DD.
+    date: str | None
+    #: Terms of the delivery in the UAE, a rule of the Incoterms (BTAE-22).
+    incoterms: str | None
+    #: Identifier of the place (BT-71), such as a GLN.
+    location_id: str | None
+    #: Scheme of location_id (BT-71-1, ISO 6523).
+    location_scheme: str | None
+    #: Who received the delivery (BT-70).
+    name: str | None
+    #: Postal code (BT-78).
+    postal_code: str | None
+    #: Address line 1 (BT-75).
+    street: str | None
+    #: Address line 2 (BT-76).
+    street_additional: str | None
+    #: Country subdivision (BT-79).
+    subdivision: str | None
+
+
+class DeliveryInformationRequest(TypedDict):
+    """A part of DraftRequest and of InvoicePatch."""
+
+    #: Address line 3 (BT-165).
+    address_line: NotRequired[str | None]
+    #: City (BT-77).
+    city: NotRequired[str | None]
+    #: Country (BT-80), two capital letters.
+    country: NotRequired[str | None]
+    #: Date of the delivery (BT-72), YYYY-MM-DD.
+    date: NotRequired[str | None]
+    #: Terms of the delivery in the UAE, a rule of the Incoterms (BTAE-22).
+    incoterms: NotRequired[str | None]
+    #: Identifier of the place (BT-71), such as a GLN.
+    location_id: NotRequired[str | None]
+    #: Scheme of location_id (BT-71-1, ISO 6523).
+    location_scheme: NotRequired[str | None]
+    #: Who received the delivery (BT-70).
+    name: NotRequired[str | None]
+    #: Postal code (BT-78).
+    postal_code: NotRequired[str | None]
+    #: Address line 1 (BT-75).
+    street: NotRequired[str | None]
+    #: Address line 2 (BT-76).
+    street_additional: NotRequired[str | None]
+    #: Country subdivision (BT-79).
+    subdivision: NotRequired[str | None]
+
+
+class DirectDebit(TypedDict):
+    """A part of Invoice and of InvoiceSummary."""
+
+    #: Identifier of the creditor that the bank has assigned (BT-90).
+    creditor_id: str | None
+    #: Account that is debited (BT-91), such as an IBAN.
+    debited_account: str | None
+    #: Reference of the mandate (BT-89).
+    mandate: str | None
+
+
+class DirectDebitRequest(TypedDict):
+    """A part of DraftRequest and of InvoicePatch."""
+
+    #: Identifier of the creditor that the bank has assigned (BT-90).
+    creditor_id: NotRequired[str | None]
+    #: Account that is debited (BT-91), such as an IBAN.
+    debited_account: NotRequired[str | None]
+    #: Reference of the mandate (BT-89).
+    mandate: NotRequired[str | None]
+
+
 class DraftRequest(TypedDict):
     """The body of a request."""
 
     #: Where the buyer books the invoice (BT-19).
     accounting_reference: NotRequired[str | None]
+    #: Beneficiary of a supply that involves a free trade zone of the UAE (BTAE-01).
+    beneficiary_id: NotRequired[str | None]
     #: Buyer address line 3 (BT-163).
     buyer_address_line: NotRequired[str | None]
     #: Buyer city (BT-52).
     buyer_city: NotRequired[str | None]
+    #: Contact at the buyer (BG-9).
+    buyer_contact: NotRequired[ContactRequest | None]
     #: Buyer country (BT-55), two capital letters.
     buyer_country: NotRequired[str | None]
     #: Electronic address scheme of the buyer (BT-49-1, EAS code).
@@ -779,16 +903,28 @@ class DraftRequest(TypedDict):
     buyer_trading_name: NotRequired[str | None]
     #: Contract (BT-12).
     contract_reference: NotRequired[str | None]
+    #: Value of the contract of a continuous supply in the UAE (BTAE-05).
+    contract_value: NotRequired[str | None]
     #: Invoice currency (BT-5, ISO 4217).
     currency: str
+    #: Customs declaration of an export from the UAE (BTAE-21).
+    customs_reference: NotRequired[str | None]
+    #: When, where and to whom goods or services were delivered (BG-13).
+    delivery: NotRequired[DeliveryInformationRequest | None]
     #: Despatch advice, or delivery note (BT-16).
     despatch_reference: NotRequired[str | None]
+    #: Mandate by which the seller collects the payment (BG-19).
+    direct_debit: NotRequired[DirectDebitRequest | None]
     #: Payment due date (BT-9), YYYY-MM-DD.
     due_date: NotRequired[str | None]
     #: Your system's key for the invoice. It has no meaning here and need not be unique.
     external_id: NotRequired[str | None]
     #: Invoice number (EN 16931 BT-1). Drafts may share a number; submissions may not.
     invoice_number: str
+    #: What the invoice is about, such as a meter or a subscription (BT-18).
+    invoiced_object: NotRequired[str | None]
+    #: Scheme of invoiced_object (BT-18-1, UNTDID 1153).
+    invoiced_object_scheme: NotRequired[str | None]
     #: Issue date (BT-2), YYYY-MM-DD.
     issue_date: str
     #: Issue time, HH:MM (IBT-168).
@@ -799,12 +935,22 @@ class DraftRequest(TypedDict):
     note: NotRequired[str | None]
     #: Purchase order (BT-13).
     order_reference: NotRequired[str | None]
+    #: Who is paid, if it is not the seller (BG-10).
+    payee: NotRequired[PayeeRequest | None]
+    #: Card by which the buyer has paid (BG-18).
+    payment_card: NotRequired[PaymentCardRequest | None]
     #: Payment means (BT-81, UNCL4461).
     payment_means_code: NotRequired[str | None]
+    #: Payment means in words (BT-82).
+    payment_means_name: NotRequired[str | None]
     #: Text by which you recognise the payment (BT-83).
     payment_reference: NotRequired[str | None]
     #: Payment terms in words (BT-20); may contain TAB, LF and CR.
     payment_terms: NotRequired[str | None]
+    #: Period that the invoice is for (BG-14).
+    period: NotRequired[PeriodRequest | None]
+    #: Tax registration of the principal in whose name an agent invoices in the UAE (BTAE-14).
+    principal_id: NotRequired[str | None]
     #: Project (BT-11).
     project_reference: NotRequired[str | None]
     #: Receiving advice of the buyer (BT-15).
@@ -818,9 +964,14 @@ class DraftRequest(TypedDict):
     #: Units of the tax authority's currency for one unit of the invoice's (BTAE-04). A number, or
     #: a string that holds one.
     tax_exchange_rate: NotRequired[Decimal | int | str | None]
+    #: What sets the date when the tax becomes chargeable in the EU (BT-8): 3 for the issue date,
+    #: 35 for the delivery, 432 for the payment.
+    tax_point_code: NotRequired[str | None]
     #: Date when the tax becomes chargeable, if it is neither the issue date nor that of the
     #: delivery (BT-7), YYYY-MM-DD.
     tax_point_date: NotRequired[str | None]
+    #: Who represents the seller towards the tax authority (BG-11).
+    tax_representative: NotRequired[TaxRepresentativeRequest | None]
     #: Tender or lot (BT-17).
     tender_reference: NotRequired[str | None]
     #: Invoice total with tax (BT-112), within the currency's minor unit. A number, or a string
@@ -1167,10 +1318,14 @@ class Invoice(TypedDict):
 
     #: Where the buyer books the invoice (BT-19).
     accounting_reference: str | None
+    #: Beneficiary of a supply that involves a free trade zone of the UAE (BTAE-01).
+    beneficiary_id: str | None
     #: Buyer address line 3 (BT-163).
     buyer_address_line: str | None
     #: Buyer city (BT-52).
     buyer_city: str | None
+    #: Contact at the buyer (BG-9).
+    buyer_contact: Contact | None
     #: Buyer country (BT-55), two capital letters.
     buyer_country: str | None
     #: Electronic address scheme of the buyer (BT-49-1, EAS code).
@@ -1206,12 +1361,20 @@ class Invoice(TypedDict):
     complete: bool
     #: Contract (BT-12).
     contract_reference: str | None
+    #: Value of the contract of a continuous supply in the UAE (BTAE-05).
+    contract_value: str | None
     #: When the draft was created (UTC).
     created_at: str
     #: Invoice currency (BT-5, ISO 4217).
     currency: str | None
+    #: Customs declaration of an export from the UAE (BTAE-21).
+    customs_reference: str | None
+    #: When, where and to whom goods or services were delivered (BG-13).
+    delivery: DeliveryInformation | None
     #: Despatch advice, or delivery note (BT-16).
     despatch_reference: str | None
+    #: Mandate by which the seller collects the payment (BG-19).
+    direct_debit: DirectDebit | None
     #: Payment due date (BT-9), YYYY-MM-DD.
     due_date: str | None
     #: Your system's key for the invoice. It has no meaning here and need not be unique.
@@ -1220,6 +1383,10 @@ class Invoice(TypedDict):
     id: str
     #: Invoice number (EN 16931 BT-1). Drafts may share a number; submissions may not.
     invoice_number: str | None
+    #: What the invoice is about, such as a meter or a subscription (BT-18).
+    invoiced_object: str | None
+    #: Scheme of invoiced_object (BT-18-1, UNTDID 1153).
+    invoiced_object_scheme: str | None
     #: Issue date (BT-2), YYYY-MM-DD.
     issue_date: str | None
     #: Issue time, HH:MM (IBT-168).
@@ -1234,12 +1401,22 @@ class Invoice(TypedDict):
     note: str | None
     #: Purchase order (BT-13).
     order_reference: str | None
+    #: Who is paid, if it is not the seller (BG-10).
+    payee: Payee | None
+    #: Card by which the buyer has paid (BG-18).
+    payment_card: PaymentCard | None
     #: Payment means (BT-81, UNCL4461).
     payment_means_code: str | None
+    #: Payment means in words (BT-82).
+    payment_means_name: str | None
     #: Text by which you recognise the payment (BT-83).
     payment_reference: str | None
     #: Payment terms in words (BT-20); may contain TAB, LF and CR.
     payment_terms: str | None
+    #: Period that the invoice is for (BG-14).
+    period: Period | None
+    #: Tax registration of the principal in whose name an agent invoices in the UAE (BTAE-14).
+    principal_id: str | None
     #: Project (BT-11).
     project_reference: str | None
     #: Top-level provider invoice state, verbatim; null if never reported.
@@ -1269,9 +1446,14 @@ class Invoice(TypedDict):
     tax_authority_state: str | None
     #: Units of the tax authority's currency for one unit of the invoice's (BTAE-04).
     tax_exchange_rate: Decimal | None
+    #: What sets the date when the tax becomes chargeable in the EU (BT-8): 3 for the issue date,
+    #: 35 for the delivery, 432 for the payment.
+    tax_point_code: str | None
     #: Date when the tax becomes chargeable, if it is neither the issue date nor that of the
     #: delivery (BT-7), YYYY-MM-DD.
     tax_point_date: str | None
+    #: Who represents the seller towards the tax authority (BG-11).
+    tax_representative: TaxRepresentative | None
     #: Tender or lot (BT-17).
     tender_reference: str | None
     #: Invoice total with tax (BT-112), within the currency's minor unit.
@@ -1292,10 +1474,14 @@ class InvoicePatch(TypedDict):
 
     #: Where the buyer books the invoice (BT-19).
     accounting_reference: NotRequired[str | None]
+    #: Beneficiary of a supply that involves a free trade zone of the UAE (BTAE-01).
+    beneficiary_id: NotRequired[str | None]
     #: Buyer address line 3 (BT-163).
     buyer_address_line: NotRequired[str | None]
     #: Buyer city (BT-52).
     buyer_city: NotRequired[str | None]
+    #: Contact at the buyer (BG-9).
+    buyer_contact: NotRequired[ContactRequest | None]
     #: Buyer country (BT-55), two capital letters.
     buyer_country: NotRequired[str | None]
     #: Electronic address scheme of the buyer (BT-49-1, EAS code).
@@ -1328,16 +1514,28 @@ class InvoicePatch(TypedDict):
     buyer_trading_name: NotRequired[str | None]
     #: Contract (BT-12).
     contract_reference: NotRequired[str | None]
+    #: Value of the contract of a continuous supply in the UAE (BTAE-05).
+    contract_value: NotRequired[str | None]
     #: Invoice currency (BT-5, ISO 4217).
     currency: NotRequired[str]
+    #: Customs declaration of an export from the UAE (BTAE-21).
+    customs_reference: NotRequired[str | None]
+    #: When, where and to whom goods or services were delivered (BG-13).
+    delivery: NotRequired[DeliveryInformationRequest | None]
     #: Despatch advice, or delivery note (BT-16).
     despatch_reference: NotRequired[str | None]
+    #: Mandate by which the seller collects the payment (BG-19).
+    direct_debit: NotRequired[DirectDebitRequest | None]
     #: Payment due date (BT-9), YYYY-MM-DD.
     due_date: NotRequired[str | None]
     #: Your system's key for the invoice. It has no meaning here and need not be unique.
     external_id: NotRequired[str | None]
     #: Invoice number (EN 16931 BT-1). Drafts may share a number; submissions may not.
     invoice_number: NotRequired[str]
+    #: What the invoice is about, such as a meter or a subscription (BT-18).
+    invoiced_object: NotRequired[str | None]
+    #: Scheme of invoiced_object (BT-18-1, UNTDID 1153).
+    invoiced_object_scheme: NotRequired[str | None]
     #: Issue date (BT-2), YYYY-MM-DD.
     issue_date: NotRequired[str]
     #: Issue time, HH:MM (IBT-168).
@@ -1348,12 +1546,22 @@ class InvoicePatch(TypedDict):
     note: NotRequired[str | None]
     #: Purchase order (BT-13).
     order_reference: NotRequired[str | None]
+    #: Who is paid, if it is not the seller (BG-10).
+    payee: NotRequired[PayeeRequest | None]
+    #: Card by which the buyer has paid (BG-18).
+    payment_card: NotRequired[PaymentCardRequest | None]
     #: Payment means (BT-81, UNCL4461).
     payment_means_code: NotRequired[str | None]
+    #: Payment means in words (BT-82).
+    payment_means_name: NotRequired[str | None]
     #: Text by which you recognise the payment (BT-83).
     payment_reference: NotRequired[str | None]
     #: Payment terms in words (BT-20); may contain TAB, LF and CR.
     payment_terms: NotRequired[str | None]
+    #: Period that the invoice is for (BG-14).
+    period: NotRequired[PeriodRequest | None]
+    #: Tax registration of the principal in whose name an agent invoices in the UAE (BTAE-14).
+    principal_id: NotRequired[str | None]
     #: Project (BT-11).
     project_reference: NotRequired[str | None]
     #: Receiving advice of the buyer (BT-15).
@@ -1367,9 +1575,14 @@ class InvoicePatch(TypedDict):
     #: Units of the tax authority's currency for one unit of the invoice's (BTAE-04). A number, or
     #: a string that holds one.
     tax_exchange_rate: NotRequired[Decimal | int | str | None]
+    #: What sets the date when the tax becomes chargeable in the EU (BT-8): 3 for the issue date,
+    #: 35 for the delivery, 432 for the payment.
+    tax_point_code: NotRequired[str | None]
     #: Date when the tax becomes chargeable, if it is neither the issue date nor that of the
     #: delivery (BT-7), YYYY-MM-DD.
     tax_point_date: NotRequired[str | None]
+    #: Who represents the seller towards the tax authority (BG-11).
+    tax_representative: NotRequired[TaxRepresentativeRequest | None]
     #: Tender or lot (BT-17).
     tender_reference: NotRequired[str | None]
     #: Invoice total with tax (BT-112), within the currency's minor unit. A number, or a string
@@ -1386,10 +1599,14 @@ class InvoiceSummary(TypedDict):
 
     #: Where the buyer books the invoice (BT-19).
     accounting_reference: str | None
+    #: Beneficiary of a supply that involves a free trade zone of the UAE (BTAE-01).
+    beneficiary_id: str | None
     #: Buyer address line 3 (BT-163).
     buyer_address_line: str | None
     #: Buyer city (BT-52).
     buyer_city: str | None
+    #: Contact at the buyer (BG-9).
+    buyer_contact: Contact | None
     #: Buyer country (BT-55), two capital letters.
     buyer_country: str | None
     #: Electronic address scheme of the buyer (BT-49-1, EAS code).
@@ -1424,12 +1641,20 @@ class InvoiceSummary(TypedDict):
     complete: bool
     #: Contract (BT-12).
     contract_reference: str | None
+    #: Value of the contract of a continuous supply in the UAE (BTAE-05).
+    contract_value: str | None
     #: When the draft was created (UTC).
     created_at: str
     #: Invoice currency (BT-5, ISO 4217).
     currency: str | None
+    #: Customs declaration of an export from the UAE (BTAE-21).
+    customs_reference: str | None
+    #: When, where and to whom goods or services were delivered (BG-13).
+    delivery: DeliveryInformation | None
     #: Despatch advice, or delivery note (BT-16).
     despatch_reference: str | None
+    #: Mandate by which the seller collects the payment (BG-19).
+    direct_debit: DirectDebit | None
     #: Payment due date (BT-9), YYYY-MM-DD.
     due_date: str | None
     #: Your system's key for the invoice. It has no meaning here and need not be unique.
@@ -1438,6 +1663,10 @@ class InvoiceSummary(TypedDict):
     id: str
     #: Invoice number (EN 16931 BT-1). Drafts may share a number; submissions may not.
     invoice_number: str | None
+    #: What the invoice is about, such as a meter or a subscription (BT-18).
+    invoiced_object: str | None
+    #: Scheme of invoiced_object (BT-18-1, UNTDID 1153).
+    invoiced_object_scheme: str | None
     #: Issue date (BT-2), YYYY-MM-DD.
     issue_date: str | None
     #: Issue time, HH:MM (IBT-168).
@@ -1452,12 +1681,22 @@ class InvoiceSummary(TypedDict):
     note: str | None
     #: Purchase order (BT-13).
     order_reference: str | None
+    #: Who is paid, if it is not the seller (BG-10).
+    payee: Payee | None
+    #: Card by which the buyer has paid (BG-18).
+    payment_card: PaymentCard | None
     #: Payment means (BT-81, UNCL4461).
     payment_means_code: str | None
+    #: Payment means in words (BT-82).
+    payment_means_name: str | None
     #: Text by which you recognise the payment (BT-83).
     payment_reference: str | None
     #: Payment terms in words (BT-20); may contain TAB, LF and CR.
     payment_terms: str | None
+    #: Period that the invoice is for (BG-14).
+    period: Period | None
+    #: Tax registration of the principal in whose name an agent invoices in the UAE (BTAE-14).
+    principal_id: str | None
     #: Project (BT-11).
     project_reference: str | None
     #: Top-level provider invoice state, verbatim; null if never reported.
@@ -1487,9 +1726,14 @@ class InvoiceSummary(TypedDict):
     tax_authority_state: str | None
     #: Units of the tax authority's currency for one unit of the invoice's (BTAE-04).
     tax_exchange_rate: Decimal | None
+    #: What sets the date when the tax becomes chargeable in the EU (BT-8): 3 for the issue date,
+    #: 35 for the delivery, 432 for the payment.
+    tax_point_code: str | None
     #: Date when the tax becomes chargeable, if it is neither the issue date nor that of the
     #: delivery (BT-7), YYYY-MM-DD.
     tax_point_date: str | None
+    #: Who represents the seller towards the tax authority (BG-11).
+    tax_representative: TaxRepresentative | None
     #: Tender or lot (BT-17).
     tender_reference: str | None
     #: Invoice total with tax (BT-112), within the currency's minor unit.
@@ -1520,14 +1764,22 @@ class Item(TypedDict):
     commodity_code: str | None
     #: Scheme of commodity_code (BT-158-1).
     commodity_scheme: str | None
+    #: Version of commodity_scheme (BT-158-2).
+    commodity_version: str | None
     #: Item description (BT-154); may contain TAB, LF and CR.
     description: str | None
     #: Discount on the gross price (BT-147).
     discount_amount: Decimal | None
     #: Item gross price before the discount (BT-148).
     gross_unit_price: Decimal | None
+    #: What the line is about, such as a meter (BT-128).
+    invoiced_object: str | None
+    #: Scheme of invoiced_object (BT-128-1, UNTDID 1153).
+    invoiced_object_scheme: str | None
     #: Seller's item identifier (BT-155).
     item_code: str | None
+    #: Lot of the item, for the UAE (BTAE-24).
+    lot_number: str | None
     #: Item name (BT-153).
     name: str | None
     #: Item net price (BT-146).
@@ -1536,14 +1788,22 @@ class Item(TypedDict):
     note: str | None
     #: Line of the purchase order (BT-132).
     order_line_reference: str | None
+    #: Purchase order of the line, in a summary invoice of the UAE (BT-183).
+    order_reference: str | None
     #: Country of origin of the item (BT-159), two capital letters.
     origin_country: str | None
+    #: Period that the line is for (BG-26).
+    period: LinePeriod | None
     #: Invoiced quantity (BT-129).
     quantity: Decimal | None
+    #: Service accounting code in the UAE (BTAE-17), of an item that has a tariff number too.
+    service_code: str | None
     #: Standard item identifier, such as a GTIN (BT-157).
     standard_item_code: str | None
     #: Scheme of standard_item_code (BT-157-1, ISO 6523); 0160 for a GTIN.
     standard_item_scheme: str | None
+    #: G for goods, S for services, B for both, in the UAE (BTAE-13).
+    supply_type: str | None
     #: Coded reason why no tax is charged (BT-121).
     tax_exemption_code: str | None
     #: Why no tax is charged (BT-120).
@@ -1569,6 +1829,8 @@ class ItemPatch(TypedDict):
     commodity_code: NotRequired[str | None]
     #: Scheme of commodity_code (BT-158-1).
     commodity_scheme: NotRequired[str | None]
+    #: Version of commodity_scheme (BT-158-2).
+    commodity_version: NotRequired[str | None]
     #: Currency of the prices (ISO 4217). The console copies them to invoices in this currency
     #: alone.
     currency: NotRequired[str | None]
@@ -1586,10 +1848,14 @@ class ItemPatch(TypedDict):
     net_unit_price: NotRequired[Decimal | int | str | None]
     #: Country of origin of the item (BT-159), two capital letters.
     origin_country: NotRequired[str | None]
+    #: Service accounting code in the UAE (BTAE-17), of an item that has a tariff number too.
+    service_code: NotRequired[str | None]
     #: Standard item identifier, such as a GTIN (BT-157).
     standard_item_code: NotRequired[str | None]
     #: Scheme of standard_item_code (BT-157-1, ISO 6523); 0160 for a GTIN.
     standard_item_scheme: NotRequired[str | None]
+    #: G for goods, S for services, B for both, in the UAE (BTAE-13).
+    supply_type: NotRequired[str | None]
     #: Coded reason why no tax is charged (BT-121).
     tax_exemption_code: NotRequired[str | None]
     #: Why no tax is charged (BT-120).
@@ -1616,14 +1882,22 @@ class ItemRequest(TypedDict):
     commodity_code: NotRequired[str | None]
     #: Scheme of commodity_code (BT-158-1).
     commodity_scheme: NotRequired[str | None]
+    #: Version of commodity_scheme (BT-158-2).
+    commodity_version: NotRequired[str | None]
     #: Item description (BT-154); may contain TAB, LF and CR.
     description: NotRequired[str | None]
     #: Discount on the gross price (BT-147). A number, or a string that holds one.
     discount_amount: NotRequired[Decimal | int | str | None]
     #: Item gross price before the discount (BT-148). A number, or a string that holds one.
     gross_unit_price: NotRequired[Decimal | int | str | None]
+    #: What the line is about, such as a meter (BT-128).
+    invoiced_object: NotRequired[str | None]
+    #: Scheme of invoiced_object (BT-128-1, UNTDID 1153).
+    invoiced_object_scheme: NotRequired[str | None]
     #: Seller's item identifier (BT-155).
     item_code: NotRequired[str | None]
+    #: Lot of the item, for the UAE (BTAE-24).
+    lot_number: NotRequired[str | None]
     #: Item name (BT-153).
     name: str
     #: Item net price (BT-146). A number, or a string that holds one.
@@ -1632,14 +1906,22 @@ class ItemRequest(TypedDict):
     note: NotRequired[str | None]
     #: Line of the purchase order (BT-132).
     order_line_reference: NotRequired[str | None]
+    #: Purchase order of the line, in a summary invoice of the UAE (BT-183).
+    order_reference: NotRequired[str | None]
     #: Country of origin of the item (BT-159), two capital letters.
     origin_country: NotRequired[str | None]
+    #: Period that the line is for (BG-26).
+    period: NotRequired[LinePeriodRequest | None]
     #: Invoiced quantity (BT-129). A number, or a string that holds one.
     quantity: Decimal | int | str
+    #: Service accounting code in the UAE (BTAE-17), of an item that has a tariff number too.
+    service_code: NotRequired[str | None]
     #: Standard item identifier, such as a GTIN (BT-157).
     standard_item_code: NotRequired[str | None]
     #: Scheme of standard_item_code (BT-157-1, ISO 6523); 0160 for a GTIN.
     standard_item_scheme: NotRequired[str | None]
+    #: G for goods, S for services, B for both, in the UAE (BTAE-13).
+    supply_type: NotRequired[str | None]
     #: Coded reason why no tax is charged (BT-121).
     tax_exemption_code: NotRequired[str | None]
     #: Why no tax is charged (BT-120).
@@ -1651,6 +1933,24 @@ class ItemRequest(TypedDict):
     #: Tax rate in per cent (BT-152). Above 0 for S; 0 for Z, E, G and K; 0 or absent for O. For AE
     #: and N it is information: their tax is 0. A number, or a string that holds one.
     vat_rate: NotRequired[Decimal | int | str | None]
+
+
+class LinePeriod(TypedDict):
+    """A part of Item."""
+
+    #: Last day (BT-135), YYYY-MM-DD.
+    end: str | None
+    #: First day (BT-134), YYYY-MM-DD.
+    start: str | None
+
+
+class LinePeriodRequest(TypedDict):
+    """A part of ItemRequest."""
+
+    #: Last day (BT-135), YYYY-MM-DD.
+    end: NotRequired[str | None]
+    #: First day (BT-134), YYYY-MM-DD.
+    start: NotRequired[str | None]
 
 
 class LoggedOut(TypedDict):
@@ -1827,6 +2127,44 @@ class ParsedAllowance(TypedDict):
     vat_rate: Decimal | None
 
 
+class ParsedDates(TypedDict):
+    """A part of ParsedLine."""
+
+    #: Last day (BT-74, BT-135).
+    end: str | None
+    #: First day (BT-73, BT-134).
+    start: str | None
+
+
+class ParsedDelivery(TypedDict):
+    """A part of ParsedDocument."""
+
+    #: Address line 3.
+    address_line: str | None
+    #: City.
+    city: str | None
+    #: Country code.
+    country: str | None
+    #: Date (BT-72).
+    date: str | None
+    #: Terms of the delivery (BTAE-22).
+    incoterms: str | None
+    #: Identifier of the place (BT-71).
+    location_id: str | None
+    #: Scheme of location_id (BT-71-1).
+    location_scheme: str | None
+    #: Who received the delivery (BT-70).
+    name: str | None
+    #: Postal code.
+    postal_code: str | None
+    #: Address line 1.
+    street: str | None
+    #: Address line 2.
+    street_additional: str | None
+    #: Subdivision, such as an emirate.
+    subdivision: str | None
+
+
 class ParsedDocument(TypedDict):
     """A part of IncomingInvoiceDetail."""
 
@@ -1837,12 +2175,16 @@ class ParsedDocument(TypedDict):
     #: Supporting documents (BG-24): embedded files, and addresses of external ones. This service
     #: does not fetch external ones.
     attachments: list[ParsedFile]
+    #: Beneficiary of a supply that involves a free trade zone (BTAE-01).
+    beneficiary_id: str | None
     #: Business process type (BT-23), verbatim.
     business_process: str | None
     #: Buyer (BG-7).
     buyer: ParsedParty
     #: Currency of the amounts (BT-5).
     currency: str | None
+    #: Delivery (BG-13).
+    delivery: ParsedDelivery | None
     #: Payment due date (BT-9), without a time zone.
     due_date: str | None
     #: Issue date (BT-2), without a time zone.
@@ -1868,6 +2210,8 @@ class ParsedDocument(TypedDict):
     payment: ParsedPayment
     #: Invoicing period (BG-14).
     period: ParsedPeriod | None
+    #: Principal in whose name an agent invoices (BTAE-14).
+    principal_id: str | None
     #: The document format, if it is one that this service knows.
     profile: Literal["pint-ae", "bis3", ""] | None
     #: Reason of a credit note (BTAE-03).
@@ -1884,8 +2228,12 @@ class ParsedDocument(TypedDict):
     tax_currency: str | None
     #: Exchange rate from the currency to the tax currency.
     tax_exchange_rate: Decimal | None
+    #: What sets the tax point date (BT-8).
+    tax_point_code: str | None
     #: Value added tax point date (BT-7), without a time zone.
     tax_point_date: str | None
+    #: Tax representative of the seller (BG-11).
+    tax_representative: ParsedParty | None
     #: Totals (BG-22), as the document states them.
     totals: ParsedTotals
     #: Transaction type flags (BTAE-02).
@@ -1936,6 +2284,8 @@ class ParsedLine(TypedDict):
     commodity_code: str | None
     #: Scheme of commodity_code (BT-158-1).
     commodity_scheme: str | None
+    #: Version of commodity_scheme (BT-158-2).
+    commodity_version: str | None
     #: Item description (BT-154).
     description: str | None
     #: Discount on the gross price (BT-147); null if the document states none, which means 0.
@@ -1944,8 +2294,14 @@ class ParsedLine(TypedDict):
     gross_unit_price: Decimal | None
     #: Line identifier (BT-126).
     id: str | None
+    #: What the line is about (BT-128).
+    invoiced_object: str | None
+    #: Scheme of invoiced_object (BT-128-1).
+    invoiced_object_scheme: str | None
     #: Seller's item identifier (BT-155).
     item_code: str | None
+    #: Lot of the item (BTAE-24).
+    lot_number: str | None
     #: Item name (BT-153).
     name: str | None
     #: Line amount without tax (BT-131).
@@ -1956,16 +2312,22 @@ class ParsedLine(TypedDict):
     note: str | None
     #: Referenced line of the order (BT-132).
     order_line_reference: str | None
+    #: Purchase order of the line (BT-183).
+    order_reference: str | None
     #: Country of origin of the item (BT-159).
     origin_country: str | None
     #: Period of the line (BG-26).
-    period: ParsedPeriod | None
+    period: ParsedDates | None
     #: Quantity (BT-129).
     quantity: Decimal | None
+    #: Service accounting code (BTAE-17) of an item with another classification too.
+    service_code: str | None
     #: Standard item identifier (BT-157).
     standard_item_code: str | None
     #: Scheme of standard_item_code (BT-157-1).
     standard_item_scheme: str | None
+    #: G for goods, S for services, B for both (BTAE-13).
+    supply_type: str | None
     #: Coded reason why no tax is charged, if the line states it as in the UAE; with reverse charge
     #: the code of the goods or services (BTAE-09).
     tax_exemption_code: str | None
@@ -2048,6 +2410,8 @@ class ParsedParty(TypedDict):
 class ParsedPayment(TypedDict):
     """A part of ParsedDocument."""
 
+    #: Identifier of the creditor of a direct debit that the bank has assigned (BT-90).
+    creditor_id: str | None
     #: Ways to pay (BG-16); a document may offer several.
     means: list[ParsedPaymentMeans]
     #: Payment terms (BT-20).
@@ -2061,12 +2425,20 @@ class ParsedPaymentMeans(TypedDict):
     account: str | None
     #: Name of the account (BT-85).
     account_name: str | None
+    #: Kind of the account (BT-84-1).
+    account_scheme: str | None
     #: Payment service provider, such as a BIC (BT-86).
     bank_id: str | None
     #: Payment card number as stated, usually its last digits (BT-87).
     card: str | None
+    #: Card holder (BT-88).
+    card_holder: str | None
+    #: Network of the card.
+    card_network: str | None
     #: Payment means code (BT-81).
     code: str | None
+    #: Account that is debited (BT-91).
+    debited_account: str | None
     #: Direct debit mandate (BT-89).
     mandate: str | None
     #: Name of the payment means (BT-82).
@@ -2076,10 +2448,14 @@ class ParsedPaymentMeans(TypedDict):
 
 
 class ParsedPeriod(TypedDict):
-    """A part of ParsedDocument and of ParsedLine."""
+    """A part of ParsedDocument."""
 
+    #: The period in words.
+    description: str | None
     #: Last day (BT-74, BT-135).
     end: str | None
+    #: How often a continuous supply is invoiced (BTAE-06).
+    frequency: str | None
     #: First day (BT-73, BT-134).
     start: str | None
 
@@ -2100,8 +2476,16 @@ class ParsedReferences(TypedDict):
     buyer: str | None
     #: Contract (BT-12).
     contract: str | None
+    #: Value of the contract (BTAE-05).
+    contract_value: str | None
+    #: Customs declaration of an export (BTAE-21).
+    customs: str | None
     #: Despatch advice (BT-16).
     despatch: str | None
+    #: What the invoice is about (BT-18).
+    invoiced_object: str | None
+    #: Scheme of invoiced_object (BT-18-1).
+    invoiced_object_scheme: str | None
     #: Purchase order (BT-13).
     order: str | None
     #: Preceding invoices (BG-3).
@@ -2176,6 +2560,88 @@ class PasswordRequest(TypedDict):
     new_password: str
 
 
+class Payee(TypedDict):
+    """A part of Invoice and of InvoiceSummary."""
+
+    #: Payee identifier (BT-60).
+    identifier: str | None
+    #: Scheme of identifier (BT-60-1, ISO 6523).
+    identifier_scheme: str | None
+    #: Payee legal registration (BT-61).
+    legal_id: str | None
+    #: Scheme of legal_id (BT-61-1, ISO 6523).
+    legal_id_scheme: str | None
+    #: Payee name (BT-59).
+    name: str | None
+
+
+class PayeeRequest(TypedDict):
+    """A part of DraftRequest and of InvoicePatch."""
+
+    #: Payee identifier (BT-60).
+    identifier: NotRequired[str | None]
+    #: Scheme of identifier (BT-60-1, ISO 6523).
+    identifier_scheme: NotRequired[str | None]
+    #: Payee legal registration (BT-61).
+    legal_id: NotRequired[str | None]
+    #: Scheme of legal_id (BT-61-1, ISO 6523).
+    legal_id_scheme: NotRequired[str | None]
+    #: Payee name (BT-59).
+    name: NotRequired[str | None]
+
+
+class PaymentCard(TypedDict):
+    """A part of Invoice and of InvoiceSummary."""
+
+    #: Card holder (BT-88).
+    holder: str | None
+    #: Network of the card, which UBL asks for (BG-18).
+    network: str | None
+    #: Card number (BT-87): by the rules of payment cards no more than its first six and last four
+    #: digits.
+    number: str | None
+
+
+class PaymentCardRequest(TypedDict):
+    """A part of DraftRequest and of InvoicePatch."""
+
+    #: Card holder (BT-88).
+    holder: NotRequired[str | None]
+    #: Network of the card, which UBL asks for (BG-18).
+    network: NotRequired[str | None]
+    #: Card number (BT-87): by the rules of payment cards no more than its first six and last four
+    #: digits.
+    number: NotRequired[str | None]
+
+
+class Period(TypedDict):
+    """A part of Invoice and of InvoiceSummary."""
+
+    #: The period in words (BTAE-06).
+    description: str | None
+    #: Last day (BT-74), YYYY-MM-DD.
+    end: str | None
+    #: How often a continuous supply is invoiced in the UAE (BTAE-06): DLY, WKY, Q15, MTH, Q45,
+    #: Q60, QTR, HYR, YRL, or OTH with an explanation in the note.
+    frequency: str | None
+    #: First day (BT-73), YYYY-MM-DD.
+    start: str | None
+
+
+class PeriodRequest(TypedDict):
+    """A part of DraftRequest and of InvoicePatch."""
+
+    #: The period in words (BTAE-06).
+    description: NotRequired[str | None]
+    #: Last day (BT-74), YYYY-MM-DD.
+    end: NotRequired[str | None]
+    #: How often a continuous supply is invoiced in the UAE (BTAE-06): DLY, WKY, Q15, MTH, Q45,
+    #: Q60, QTR, HYR, YRL, or OTH with an explanation in the note.
+    frequency: NotRequired[str | None]
+    #: First day (BT-73), YYYY-MM-DD.
+    start: NotRequired[str | None]
+
+
 class Preflight(TypedDict):
     """What a response contains."""
 
@@ -2217,6 +2683,10 @@ class Profile(TypedDict):
     endpoint_id: str | None
     #: Electronic address scheme of the seller (BT-34-1).
     endpoint_scheme: str | None
+    #: Another identifier of the seller, such as your GLN (BT-29).
+    identifier: str | None
+    #: Scheme of identifier (BT-29-1, ISO 6523).
+    identifier_scheme: str | None
     #: Additional legal information about the seller, such as its legal form and capital (BT-33).
     legal_form: str | None
     #: Seller name (BT-27).
@@ -2235,6 +2705,8 @@ class Profile(TypedDict):
     payee_account: str | None
     #: Name of the payment account (BT-85).
     payee_account_name: str | None
+    #: Kind of the payment account in the UAE, such as IBAN (BT-84-1).
+    payee_account_scheme: str | None
     #: Bank of the payment account, such as its BIC (BT-86).
     payee_bank_id: str | None
     #: Seller postal code (BT-38).
@@ -2245,6 +2717,8 @@ class Profile(TypedDict):
     street_additional: str | None
     #: Seller country subdivision (BT-39).
     subdivision: str | None
+    #: Seller tax registration of another kind, such as a German Steuernummer (BT-32).
+    tax_registration_id: str | None
     #: Seller tax registration (BT-31).
     tax_registration_number: str | None
     #: Name under which the seller trades, if it is another one (BT-28).
@@ -2597,6 +3071,52 @@ class TOTPEnrollment(TypedDict):
     #: Secret that the service and the authenticator app share, in base32 (RFC 4648). No other
     #: response has it.
     secret: str
+
+
+class TaxRepresentative(TypedDict):
+    """A part of Invoice and of InvoiceSummary."""
+
+    #: Address line 3 (BT-164).
+    address_line: str | None
+    #: City (BT-66).
+    city: str | None
+    #: Country (BT-69), two capital letters.
+    country: str | None
+    #: Name of the tax representative (BT-62).
+    name: str | None
+    #: Postal code (BT-67).
+    postal_code: str | None
+    #: Address line 1 (BT-64).
+    street: str | None
+    #: Address line 2 (BT-65).
+    street_additional: str | None
+    #: Country subdivision (BT-68).
+    subdivision: str | None
+    #: Tax registration of the tax representative (BT-63).
+    tax_id: str | None
+
+
+class TaxRepresentativeRequest(TypedDict):
+    """A part of DraftRequest and of InvoicePatch."""
+
+    #: Address line 3 (BT-164).
+    address_line: NotRequired[str | None]
+    #: City (BT-66).
+    city: NotRequired[str | None]
+    #: Country (BT-69), two capital letters.
+    country: NotRequired[str | None]
+    #: Name of the tax representative (BT-62).
+    name: NotRequired[str | None]
+    #: Postal code (BT-67).
+    postal_code: NotRequired[str | None]
+    #: Address line 1 (BT-64).
+    street: NotRequired[str | None]
+    #: Address line 2 (BT-65).
+    street_additional: NotRequired[str | None]
+    #: Country subdivision (BT-68).
+    subdivision: NotRequired[str | None]
+    #: Tax registration of the tax representative (BT-63).
+    tax_id: NotRequired[str | None]
 
 
 class User(TypedDict):

@@ -185,6 +185,8 @@ export interface CatalogueItem {
   commodity_code: string | null;
   /** Scheme of commodity_code (BT-158-1). */
   commodity_scheme: string | null;
+  /** Version of commodity_scheme (BT-158-2). */
+  commodity_version: string | null;
   /** When the item was created (UTC). */
   created_at: string;
   /** Currency of the prices (ISO 4217). The console copies them to invoices in this currency alone. */
@@ -205,10 +207,14 @@ export interface CatalogueItem {
   net_unit_price: Decimal | null;
   /** Country of origin of the item (BT-159), two capital letters. */
   origin_country: string | null;
+  /** Service accounting code in the UAE (BTAE-17), of an item that has a tariff number too. */
+  service_code: string | null;
   /** Standard item identifier, such as a GTIN (BT-157). */
   standard_item_code: string | null;
   /** Scheme of standard_item_code (BT-157-1, ISO 6523); 0160 for a GTIN. */
   standard_item_scheme: string | null;
+  /** G for goods, S for services, B for both, in the UAE (BTAE-13). */
+  supply_type: string | null;
   /** Coded reason why no tax is charged (BT-121). */
   tax_exemption_code: string | null;
   /** Why no tax is charged (BT-120). */
@@ -232,6 +238,8 @@ export interface CatalogueItemFieldsRequest {
   commodity_code?: string | null;
   /** Scheme of commodity_code (BT-158-1). */
   commodity_scheme?: string | null;
+  /** Version of commodity_scheme (BT-158-2). */
+  commodity_version?: string | null;
   /** Currency of the prices (ISO 4217). The console copies them to invoices in this currency alone. */
   currency?: string | null;
   /** Item description (BT-154); may contain TAB, LF and CR. */
@@ -248,10 +256,14 @@ export interface CatalogueItemFieldsRequest {
   net_unit_price?: Decimal | null;
   /** Country of origin of the item (BT-159), two capital letters. */
   origin_country?: string | null;
+  /** Service accounting code in the UAE (BTAE-17), of an item that has a tariff number too. */
+  service_code?: string | null;
   /** Standard item identifier, such as a GTIN (BT-157). */
   standard_item_code?: string | null;
   /** Scheme of standard_item_code (BT-157-1, ISO 6523); 0160 for a GTIN. */
   standard_item_scheme?: string | null;
+  /** G for goods, S for services, B for both, in the UAE (BTAE-13). */
+  supply_type?: string | null;
   /** Coded reason why no tax is charged (BT-121). */
   tax_exemption_code?: string | null;
   /** Why no tax is charged (BT-120). */
@@ -290,6 +302,24 @@ export interface Connection {
   profile: string | null;
   /** State of the connection. */
   state: "pending" | "active" | "disabled";
+}
+
+export interface Contact {
+  /** E-mail address (BT-58). */
+  email: string | null;
+  /** Contact point (BT-56). */
+  name: string | null;
+  /** Telephone number (BT-57). */
+  phone: string | null;
+}
+
+export interface ContactRequest {
+  /** E-mail address (BT-58). */
+  email?: string | null;
+  /** Contact point (BT-56). */
+  name?: string | null;
+  /** Telephone number (BT-57). */
+  phone?: string | null;
 }
 
 export interface CreditItemRequest {
@@ -471,6 +501,8 @@ export interface Customer {
   buyer_address_line: string | null;
   /** Buyer city (BT-52). */
   buyer_city: string | null;
+  /** Contact at the buyer (BG-9). */
+  buyer_contact: Contact | null;
   /** Buyer country (BT-55), two capital letters. */
   buyer_country: string | null;
   /** Electronic address scheme of the buyer (BT-49-1, EAS code). */
@@ -535,6 +567,8 @@ export interface CustomerFieldsRequest {
   buyer_address_line?: string | null;
   /** Buyer city (BT-52). */
   buyer_city?: string | null;
+  /** Contact at the buyer (BG-9). */
+  buyer_contact?: ContactRequest | null;
   /** Buyer country (BT-55), two capital letters. */
   buyer_country?: string | null;
   /** Electronic address scheme of the buyer (BT-49-1, EAS code). */
@@ -594,6 +628,8 @@ export interface CustomerPatch {
   buyer_address_line?: string | null;
   /** Buyer city (BT-52). */
   buyer_city?: string | null;
+  /** Contact at the buyer (BG-9). */
+  buyer_contact?: ContactRequest | null;
   /** Buyer country (BT-55), two capital letters. */
   buyer_country?: string | null;
   /** Electronic address scheme of the buyer (BT-49-1, EAS code). */
@@ -714,13 +750,89 @@ export interface DeliveryDetail {
   updated_at: string;
 }
 
+export interface DeliveryInformation {
+  /** Address line 3 (BT-165). */
+  address_line: string | null;
+  /** City (BT-77). */
+  city: string | null;
+  /** Country (BT-80), two capital letters. */
+  country: string | null;
+  /** Date of the delivery (BT-72), YYYY-MM-DD. */
+  date: string | null;
+  /** Terms of the delivery in the UAE, a rule of the Incoterms (BTAE-22). */
+  incoterms: string | null;
+  /** Identifier of the place (BT-71), such as a GLN. */
+  location_id: string | null;
+  /** Scheme of location_id (BT-71-1, ISO 6523). */
+  location_scheme: string | null;
+  /** Who received the delivery (BT-70). */
+  name: string | null;
+  /** Postal code (BT-78). */
+  postal_code: string | null;
+  /** Address line 1 (BT-75). */
+  street: string | null;
+  /** Address line 2 (BT-76). */
+  street_additional: string | null;
+  /** Country subdivision (BT-79). */
+  subdivision: string | null;
+}
+
+export interface DeliveryInformationRequest {
+  /** Address line 3 (BT-165). */
+  address_line?: string | null;
+  /** City (BT-77). */
+  city?: string | null;
+  /** Country (BT-80), two capital letters. */
+  country?: string | null;
+  /** Date of the delivery (BT-72), YYYY-MM-DD. */
+  date?: string | null;
+  /** Terms of the delivery in the UAE, a rule of the Incoterms (BTAE-22). */
+  incoterms?: string | null;
+  /** Identifier of the place (BT-71), such as a GLN. */
+  location_id?: string | null;
+  /** Scheme of location_id (BT-71-1, ISO 6523). */
+  location_scheme?: string | null;
+  /** Who received the delivery (BT-70). */
+  name?: string | null;
+  /** Postal code (BT-78). */
+  postal_code?: string | null;
+  /** Address line 1 (BT-75). */
+  street?: string | null;
+  /** Address line 2 (BT-76). */
+  street_additional?: string | null;
+  /** Country subdivision (BT-79). */
+  subdivision?: string | null;
+}
+
+export interface DirectDebit {
+  /** Identifier of the creditor that the bank has assigned (BT-90). */
+  creditor_id: string | null;
+  /** Account that is debited (BT-91), such as an IBAN. */
+  debited_account: string | null;
+  /** Reference of the mandate (BT-89). */
+  mandate: string | null;
+}
+
+export interface DirectDebitRequest {
+  /** Identifier of the creditor that the bank has assigned (BT-90). */
+  creditor_id?: string | null;
+  /** Account that is debited (BT-91), such as an IBAN. */
+  debited_account?: string | null;
+  /** Reference of the mandate (BT-89). */
+  mandate?: string | null;
+}
+
 export interface DraftRequest {
   /** Where the buyer books the invoice (BT-19). */
   accounting_reference?: string | null;
+  /** Beneficiary of a supply that involves a free trade zone of the UAE (BTAE-01). */
+  beneficiary_id?: string | null;
   /** Buyer address line 3 (BT-163). */
   buyer_address_line?: string | null;
   /** Buyer city (BT-52). */
   buyer_city?: string | null;
+  /** Contact at the buyer (BG-9). */
+  buyer_contact?: ContactRequest | null;
   /** Buyer country (BT-55), two capital letters. */
   buyer_country?: string | null;
   /** Electronic address scheme of the buyer (BT-49-1, EAS code). */
@@ -757,16 +869,28 @@ export interface DraftRequest {
   buyer_trading_name?: string | null;
   /** Contract (BT-12). */
   contract_reference?: string | null;
+  /** Value of the contract of a continuous supply in the UAE (BTAE-05). */
+  contract_value?: string | null;
   /** Invoice currency (BT-5, ISO 4217). */
   currency: string;
+  /** Customs declaration of an export from the UAE (BTAE-21). */
+  customs_reference?: string | null;
+  /** When, where and to whom goods or services were delivered (BG-13). */
+  delivery?: DeliveryInformationRequest | null;
   /** Despatch advice, or delivery note (BT-16). */
   despatch_reference?: string | null;
+  /** Mandate by which the seller collects the payment (BG-19). */
+  direct_debit?: DirectDebitRequest | null;
   /** Payment due date (BT-9), YYYY-MM-DD. */
   due_date?: string | null;
   /** Your system's key for the invoice. It has no meaning here and need not be unique. */
   external_id?: string | null;
   /** Invoice number (EN 16931 BT-1). Drafts may share a number; submissions may not. */
   invoice_number: string;
+  /** What the invoice is about, such as a meter or a subscription (BT-18). */
+  invoiced_object?: string | null;
+  /** Scheme of invoiced_object (BT-18-1, UNTDID 1153). */
+  invoiced_object_scheme?: string | null;
   /** Issue date (BT-2), YYYY-MM-DD. */
   issue_date: string;
   /** Issue time, HH:MM (IBT-168). */
@@ -777,12 +901,22 @@ export interface DraftRequest {
   note?: string | null;
   /** Purchase order (BT-13). */
   order_reference?: string | null;
+  /** Who is paid, if it is not the seller (BG-10). */
+  payee?: PayeeRequest | null;
+  /** Card by which the buyer has paid (BG-18). */
+  payment_card?: PaymentCardRequest | null;
   /** Payment means (BT-81, UNCL4461). */
   payment_means_code?: string | null;
+  /** Payment means in words (BT-82). */
+  payment_means_name?: string | null;
   /** Text by which you recognise the payment (BT-83). */
   payment_reference?: string | null;
   /** Payment terms in words (BT-20); may contain TAB, LF and CR. */
   payment_terms?: string | null;
+  /** Period that the invoice is for (BG-14). */
+  period?: PeriodRequest | null;
+  /** Tax registration of the principal in whose name an agent invoices in the UAE (BTAE-14). */
+  principal_id?: string | null;
   /** Project (BT-11). */
   project_reference?: string | null;
   /** Receiving advice of the buyer (BT-15). */
@@ -799,10 +933,17 @@ export interface DraftRequest {
    */
   tax_exchange_rate?: Decimal | null;
   /**
+   * What sets the date when the tax becomes chargeable in the EU (BT-8): 3 for the issue date, 35 for the delivery,
+   * 432 for the payment.
+   */
+  tax_point_code?: string | null;
+  /**
    * Date when the tax becomes chargeable, if it is neither the issue date nor that of the delivery (BT-7),
    * YYYY-MM-DD.
    */
   tax_point_date?: string | null;
+  /** Who represents the seller towards the tax authority (BG-11). */
+  tax_representative?: TaxRepresentativeRequest | null;
   /** Tender or lot (BT-17). */
   tender_reference?: string | null;
   /** Invoice total with tax (BT-112), within the currency's minor unit. A number, or a string that holds one. */
@@ -1130,10 +1271,14 @@ export interface InvitationRequest {
 export interface Invoice {
   /** Where the buyer books the invoice (BT-19). */
   accounting_reference: string | null;
+  /** Beneficiary of a supply that involves a free trade zone of the UAE (BTAE-01). */
+  beneficiary_id: string | null;
   /** Buyer address line 3 (BT-163). */
   buyer_address_line: string | null;
   /** Buyer city (BT-52). */
   buyer_city: string | null;
+  /** Contact at the buyer (BG-9). */
+  buyer_contact: Contact | null;
   /** Buyer country (BT-55), two capital letters. */
   buyer_country: string | null;
   /** Electronic address scheme of the buyer (BT-49-1, EAS code). */
@@ -1175,12 +1320,20 @@ export interface Invoice {
   complete: boolean;
   /** Contract (BT-12). */
   contract_reference: string | null;
+  /** Value of the contract of a continuous supply in the UAE (BTAE-05). */
+  contract_value: string | null;
   /** When the draft was created (UTC). */
   created_at: string;
   /** Invoice currency (BT-5, ISO 4217). */
   currency: string | null;
+  /** Customs declaration of an export from the UAE (BTAE-21). */
+  customs_reference: string | null;
+  /** When, where and to whom goods or services were delivered (BG-13). */
+  delivery: DeliveryInformation | null;
   /** Despatch advice, or delivery note (BT-16). */
   despatch_reference: string | null;
+  /** Mandate by which the seller collects the payment (BG-19). */
+  direct_debit: DirectDebit | null;
   /** Payment due date (BT-9), YYYY-MM-DD. */
   due_date: string | null;
   /** Your system's key for the invoice. It has no meaning here and need not be unique. */
@@ -1189,6 +1342,10 @@ export interface Invoice {
   id: string;
   /** Invoice number (EN 16931 BT-1). Drafts may share a number; submissions may not. */
   invoice_number: string | null;
+  /** What the invoice is about, such as a meter or a subscription (BT-18). */
+  invoiced_object: string | null;
+  /** Scheme of invoiced_object (BT-18-1, UNTDID 1153). */
+  invoiced_object_scheme: string | null;
   /** Issue date (BT-2), YYYY-MM-DD. */
   issue_date: string | null;
   /** Issue time, HH:MM (IBT-168). */
@@ -1205,12 +1362,22 @@ export interface Invoice {
   note: string | null;
   /** Purchase order (BT-13). */
   order_reference: string | null;
+  /** Who is paid, if it is not the seller (BG-10). */
+  payee: Payee | null;
+  /** Card by which the buyer has paid (BG-18). */
+  payment_card: PaymentCard | null;
   /** Payment means (BT-81, UNCL4461). */
   payment_means_code: string | null;
+  /** Payment means in words (BT-82). */
+  payment_means_name: string | null;
   /** Text by which you recognise the payment (BT-83). */
   payment_reference: string | null;
   /** Payment terms in words (BT-20); may contain TAB, LF and CR. */
   payment_terms: string | null;
+  /** Period that the invoice is for (BG-14). */
+  period: Period | null;
+  /** Tax registration of the principal in whose name an agent invoices in the UAE (BTAE-14). */
+  principal_id: string | null;
   /** Project (BT-11). */
   project_reference: string | null;
   /** Top-level provider invoice state, verbatim; null if never reported. */
@@ -1240,10 +1407,17 @@ export interface Invoice {
   /** Units of the tax authority's currency for one unit of the invoice's (BTAE-04). */
   tax_exchange_rate: Decimal | null;
   /**
+   * What sets the date when the tax becomes chargeable in the EU (BT-8): 3 for the issue date, 35 for the delivery,
+   * 432 for the payment.
+   */
+  tax_point_code: string | null;
+  /**
    * Date when the tax becomes chargeable, if it is neither the issue date nor that of the delivery (BT-7),
    * YYYY-MM-DD.
    */
   tax_point_date: string | null;
+  /** Who represents the seller towards the tax authority (BG-11). */
+  tax_representative: TaxRepresentative | null;
   /** Tender or lot (BT-17). */
   tender_reference: string | null;
   /** Invoice total with tax (BT-112), within the currency's minor unit. */
@@ -1263,10 +1437,14 @@ export interface Invoice {
 export interface InvoicePatch {
   /** Where the buyer books the invoice (BT-19). */
   accounting_reference?: string | null;
+  /** Beneficiary of a supply that involves a free trade zone of the UAE (BTAE-01). */
+  beneficiary_id?: string | null;
   /** Buyer address line 3 (BT-163). */
   buyer_address_line?: string | null;
   /** Buyer city (BT-52). */
   buyer_city?: string | null;
+  /** Contact at the buyer (BG-9). */
+  buyer_contact?: ContactRequest | null;
   /** Buyer country (BT-55), two capital letters. */
   buyer_country?: string | null;
   /** Electronic address scheme of the buyer (BT-49-1, EAS code). */
@@ -1303,16 +1481,28 @@ export interface InvoicePatch {
   buyer_trading_name?: string | null;
   /** Contract (BT-12). */
   contract_reference?: string | null;
+  /** Value of the contract of a continuous supply in the UAE (BTAE-05). */
+  contract_value?: string | null;
   /** Invoice currency (BT-5, ISO 4217). */
   currency?: string;
+  /** Customs declaration of an export from the UAE (BTAE-21). */
+  customs_reference?: string | null;
+  /** When, where and to whom goods or services were delivered (BG-13). */
+  delivery?: DeliveryInformationRequest | null;
   /** Despatch advice, or delivery note (BT-16). */
   despatch_reference?: string | null;
+  /** Mandate by which the seller collects the payment (BG-19). */
+  direct_debit?: DirectDebitRequest | null;
   /** Payment due date (BT-9), YYYY-MM-DD. */
   due_date?: string | null;
   /** Your system's key for the invoice. It has no meaning here and need not be unique. */
   external_id?: string | null;
   /** Invoice number (EN 16931 BT-1). Drafts may share a number; submissions may not. */
   invoice_number?: string;
+  /** What the invoice is about, such as a meter or a subscription (BT-18). */
+  invoiced_object?: string | null;
+  /** Scheme of invoiced_object (BT-18-1, UNTDID 1153). */
+  invoiced_object_scheme?: string | null;
   /** Issue date (BT-2), YYYY-MM-DD. */
   issue_date?: string;
   /** Issue time, HH:MM (IBT-168). */
@@ -1323,12 +1513,22 @@ export interface InvoicePatch {
   note?: string | null;
   /** Purchase order (BT-13). */
   order_reference?: string | null;
+  /** Who is paid, if it is not the seller (BG-10). */
+  payee?: PayeeRequest | null;
+  /** Card by which the buyer has paid (BG-18). */
+  payment_card?: PaymentCardRequest | null;
   /** Payment means (BT-81, UNCL4461). */
   payment_means_code?: string | null;
+  /** Payment means in words (BT-82). */
+  payment_means_name?: string | null;
   /** Text by which you recognise the payment (BT-83). */
   payment_reference?: string | null;
   /** Payment terms in words (BT-20); may contain TAB, LF and CR. */
   payment_terms?: string | null;
+  /** Period that the invoice is for (BG-14). */
+  period?: PeriodRequest | null;
+  /** Tax registration of the principal in whose name an agent invoices in the UAE (BTAE-14). */
+  principal_id?: string | null;
   /** Project (BT-11). */
   project_reference?: string | null;
   /** Receiving advice of the buyer (BT-15). */
@@ -1345,10 +1545,17 @@ export interface InvoicePatch {
    */
   tax_exchange_rate?: Decimal | null;
   /**
+   * What sets the date when the tax becomes chargeable in the EU (BT-8): 3 for the issue date, 35 for the delivery,
+   * 432 for the payment.
+   */
+  tax_point_code?: string | null;
+  /**
    * Date when the tax becomes chargeable, if it is neither the issue date nor that of the delivery (BT-7),
    * YYYY-MM-DD.
    */
   tax_point_date?: string | null;
+  /** Who represents the seller towards the tax authority (BG-11). */
+  tax_representative?: TaxRepresentativeRequest | null;
   /** Tender or lot (BT-17). */
   tender_reference?: string | null;
   /** Invoice total with tax (BT-112), within the currency's minor unit. A number, or a string that holds one. */
@@ -1363,10 +1570,14 @@ export interface InvoicePatch {
 export interface InvoiceSummary {
   /** Where the buyer books the invoice (BT-19). */
   accounting_reference: string | null;
+  /** Beneficiary of a supply that involves a free trade zone of the UAE (BTAE-01). */
+  beneficiary_id: string | null;
   /** Buyer address line 3 (BT-163). */
   buyer_address_line: string | null;
   /** Buyer city (BT-52). */
   buyer_city: string | null;
+  /** Contact at the buyer (BG-9). */
+  buyer_contact: Contact | null;
   /** Buyer country (BT-55), two capital letters. */
   buyer_country: string | null;
   /** Electronic address scheme of the buyer (BT-49-1, EAS code). */
@@ -1405,12 +1616,20 @@ export interface InvoiceSummary {
   complete: boolean;
   /** Contract (BT-12). */
   contract_reference: string | null;
+  /** Value of the contract of a continuous supply in the UAE (BTAE-05). */
+  contract_value: string | null;
   /** When the draft was created (UTC). */
   created_at: string;
   /** Invoice currency (BT-5, ISO 4217). */
   currency: string | null;
+  /** Customs declaration of an export from the UAE (BTAE-21). */
+  customs_reference: string | null;
+  /** When, where and to whom goods or services were delivered (BG-13). */
+  delivery: DeliveryInformation | null;
   /** Despatch advice, or delivery note (BT-16). */
   despatch_reference: string | null;
+  /** Mandate by which the seller collects the payment (BG-19). */
+  direct_debit: DirectDebit | null;
   /** Payment due date (BT-9), YYYY-MM-DD. */
   due_date: string | null;
   /** Your system's key for the invoice. It has no meaning here and need not be unique. */
@@ -1419,6 +1638,10 @@ export interface InvoiceSummary {
   id: string;
   /** Invoice number (EN 16931 BT-1). Drafts may share a number; submissions may not. */
   invoice_number: string | null;
+  /** What the invoice is about, such as a meter or a subscription (BT-18). */
+  invoiced_object: string | null;
+  /** Scheme of invoiced_object (BT-18-1, UNTDID 1153). */
+  invoiced_object_scheme: string | null;
   /** Issue date (BT-2), YYYY-MM-DD. */
   issue_date: string | null;
   /** Issue time, HH:MM (IBT-168). */
@@ -1433,12 +1656,22 @@ export interface InvoiceSummary {
   note: string | null;
   /** Purchase order (BT-13). */
   order_reference: string | null;
+  /** Who is paid, if it is not the seller (BG-10). */
+  payee: Payee | null;
+  /** Card by which the buyer has paid (BG-18). */
+  payment_card: PaymentCard | null;
   /** Payment means (BT-81, UNCL4461). */
   payment_means_code: string | null;
+  /** Payment means in words (BT-82). */
+  payment_means_name: string | null;
   /** Text by which you recognise the payment (BT-83). */
   payment_reference: string | null;
   /** Payment terms in words (BT-20); may contain TAB, LF and CR. */
   payment_terms: string | null;
+  /** Period that the invoice is for (BG-14). */
+  period: Period | null;
+  /** Tax registration of the principal in whose name an agent invoices in the UAE (BTAE-14). */
+  principal_id: string | null;
   /** Project (BT-11). */
   project_reference: string | null;
   /** Top-level provider invoice state, verbatim; null if never reported. */
@@ -1468,10 +1701,17 @@ export interface InvoiceSummary {
   /** Units of the tax authority's currency for one unit of the invoice's (BTAE-04). */
   tax_exchange_rate: Decimal | null;
   /**
+   * What sets the date when the tax becomes chargeable in the EU (BT-8): 3 for the issue date, 35 for the delivery,
+   * 432 for the payment.
+   */
+  tax_point_code: string | null;
+  /**
    * Date when the tax becomes chargeable, if it is neither the issue date nor that of the delivery (BT-7),
    * YYYY-MM-DD.
    */
   tax_point_date: string | null;
+  /** Who represents the seller towards the tax authority (BG-11). */
+  tax_representative: TaxRepresentative | null;
   /** Tender or lot (BT-17). */
   tender_reference: string | null;
   /** Invoice total with tax (BT-112), within the currency's minor unit. */
@@ -1503,14 +1743,22 @@ export interface Item {
   commodity_code: string | null;
   /** Scheme of commodity_code (BT-158-1). */
   commodity_scheme: string | null;
+  /** Version of commodity_scheme (BT-158-2). */
+  commodity_version: string | null;
   /** Item description (BT-154); may contain TAB, LF and CR. */
   description: string | null;
   /** Discount on the gross price (BT-147). */
   discount_amount: Decimal | null;
   /** Item gross price before the discount (BT-148). */
   gross_unit_price: Decimal | null;
+  /** What the line is about, such as a meter (BT-128). */
+  invoiced_object: string | null;
+  /** Scheme of invoiced_object (BT-128-1, UNTDID 1153). */
+  invoiced_object_scheme: string | null;
   /** Seller's item identifier (BT-155). */
   item_code: string | null;
+  /** Lot of the item, for the UAE (BTAE-24). */
+  lot_number: string | null;
   /** Item name (BT-153). */
   name: string | null;
   /** Item net price (BT-146). */
@@ -1519,14 +1767,22 @@ export interface Item {
   note: string | null;
   /** Line of the purchase order (BT-132). */
   order_line_reference: string | null;
+  /** Purchase order of the line, in a summary invoice of the UAE (BT-183). */
+  order_reference: string | null;
   /** Country of origin of the item (BT-159), two capital letters. */
   origin_country: string | null;
+  /** Period that the line is for (BG-26). */
+  period: LinePeriod | null;
   /** Invoiced quantity (BT-129). */
   quantity: Decimal | null;
+  /** Service accounting code in the UAE (BTAE-17), of an item that has a tariff number too. */
+  service_code: string | null;
   /** Standard item identifier, such as a GTIN (BT-157). */
   standard_item_code: string | null;
   /** Scheme of standard_item_code (BT-157-1, ISO 6523); 0160 for a GTIN. */
   standard_item_scheme: string | null;
+  /** G for goods, S for services, B for both, in the UAE (BTAE-13). */
+  supply_type: string | null;
   /** Coded reason why no tax is charged (BT-121). */
   tax_exemption_code: string | null;
   /** Why no tax is charged (BT-120). */
@@ -1552,6 +1808,8 @@ export interface ItemPatch {
   commodity_code?: string | null;
   /** Scheme of commodity_code (BT-158-1). */
   commodity_scheme?: string | null;
+  /** Version of commodity_scheme (BT-158-2). */
+  commodity_version?: string | null;
   /** Currency of the prices (ISO 4217). The console copies them to invoices in this currency alone. */
   currency?: string | null;
   /** Item description (BT-154); may contain TAB, LF and CR. */
@@ -1568,10 +1826,14 @@ export interface ItemPatch {
   net_unit_price?: Decimal | null;
   /** Country of origin of the item (BT-159), two capital letters. */
   origin_country?: string | null;
+  /** Service accounting code in the UAE (BTAE-17), of an item that has a tariff number too. */
+  service_code?: string | null;
   /** Standard item identifier, such as a GTIN (BT-157). */
   standard_item_code?: string | null;
   /** Scheme of standard_item_code (BT-157-1, ISO 6523); 0160 for a GTIN. */
   standard_item_scheme?: string | null;
+  /** G for goods, S for services, B for both, in the UAE (BTAE-13). */
+  supply_type?: string | null;
   /** Coded reason why no tax is charged (BT-121). */
   tax_exemption_code?: string | null;
   /** Why no tax is charged (BT-120). */
@@ -1595,14 +1857,22 @@ export interface ItemRequest {
   commodity_code?: string | null;
   /** Scheme of commodity_code (BT-158-1). */
   commodity_scheme?: string | null;
+  /** Version of commodity_scheme (BT-158-2). */
+  commodity_version?: string | null;
   /** Item description (BT-154); may contain TAB, LF and CR. */
   description?: string | null;
   /** Discount on the gross price (BT-147). A number, or a string that holds one. */
   discount_amount?: Decimal | null;
   /** Item gross price before the discount (BT-148). A number, or a string that holds one. */
   gross_unit_price?: Decimal | null;
+  /** What the line is about, such as a meter (BT-128). */
+  invoiced_object?: string | null;
+  /** Scheme of invoiced_object (BT-128-1, UNTDID 1153). */
+  invoiced_object_scheme?: string | null;
   /** Seller's item identifier (BT-155). */
   item_code?: string | null;
+  /** Lot of the item, for the UAE (BTAE-24). */
+  lot_number?: string | null;
   /** Item name (BT-153). */
   name: string;
   /** Item net price (BT-146). A number, or a string that holds one. */
@@ -1611,14 +1881,22 @@ export interface ItemRequest {
   note?: string | null;
   /** Line of the purchase order (BT-132). */
   order_line_reference?: string | null;
+  /** Purchase order of the line, in a summary invoice of the UAE (BT-183). */
+  order_reference?: string | null;
   /** Country of origin of the item (BT-159), two capital letters. */
   origin_country?: string | null;
+  /** Period that the line is for (BG-26). */
+  period?: LinePeriodRequest | null;
   /** Invoiced quantity (BT-129). A number, or a string that holds one. */
   quantity: Decimal;
+  /** Service accounting code in the UAE (BTAE-17), of an item that has a tariff number too. */
+  service_code?: string | null;
   /** Standard item identifier, such as a GTIN (BT-157). */
   standard_item_code?: string | null;
   /** Scheme of standard_item_code (BT-157-1, ISO 6523); 0160 for a GTIN. */
   standard_item_scheme?: string | null;
+  /** G for goods, S for services, B for both, in the UAE (BTAE-13). */
+  supply_type?: string | null;
   /** Coded reason why no tax is charged (BT-121). */
   tax_exemption_code?: string | null;
   /** Why no tax is charged (BT-120). */
@@ -1632,6 +1910,20 @@ export interface ItemRequest {
    * information: their tax is 0. A number, or a string that holds one.
    */
   vat_rate?: Decimal | null;
+}
+
+export interface LinePeriod {
+  /** Last day (BT-135), YYYY-MM-DD. */
+  end: string | null;
+  /** First day (BT-134), YYYY-MM-DD. */
+  start: string | null;
+}
+
+export interface LinePeriodRequest {
+  /** Last day (BT-135), YYYY-MM-DD. */
+  end?: string | null;
+  /** First day (BT-134), YYYY-MM-DD. */
+  start?: string | null;
 }
 
 export interface LoggedOut {
@@ -1799,6 +2091,40 @@ export interface ParsedAllowance {
   vat_rate: Decimal | null;
 }
 
+export interface ParsedDates {
+  /** Last day (BT-74, BT-135). */
+  end: string | null;
+  /** First day (BT-73, BT-134). */
+  start: string | null;
+}
+
+export interface ParsedDelivery {
+  /** Address line 3. */
+  address_line: string | null;
+  /** City. */
+  city: string | null;
+  /** Country code. */
+  country: string | null;
+  /** Date (BT-72). */
+  date: string | null;
+  /** Terms of the delivery (BTAE-22). */
+  incoterms: string | null;
+  /** Identifier of the place (BT-71). */
+  location_id: string | null;
+  /** Scheme of location_id (BT-71-1). */
+  location_scheme: string | null;
+  /** Who received the delivery (BT-70). */
+  name: string | null;
+  /** Postal code. */
+  postal_code: string | null;
+  /** Address line 1. */
+  street: string | null;
+  /** Address line 2. */
+  street_additional: string | null;
+  /** Subdivision, such as an emirate. */
+  subdivision: string | null;
+}
+
 export interface ParsedDocument {
   /** Where the buyer books the invoice (BT-19). */
   accounting_reference: string | null;
@@ -1809,12 +2135,16 @@ export interface ParsedDocument {
    * external ones.
    */
   attachments: ParsedFile[];
+  /** Beneficiary of a supply that involves a free trade zone (BTAE-01). */
+  beneficiary_id: string | null;
   /** Business process type (BT-23), verbatim. */
   business_process: string | null;
   /** Buyer (BG-7). */
   buyer: ParsedParty;
   /** Currency of the amounts (BT-5). */
   currency: string | null;
+  /** Delivery (BG-13). */
+  delivery: ParsedDelivery | null;
   /** Payment due date (BT-9), without a time zone. */
   due_date: string | null;
   /** Issue date (BT-2), without a time zone. */
@@ -1842,6 +2172,8 @@ export interface ParsedDocument {
   payment: ParsedPayment;
   /** Invoicing period (BG-14). */
   period: ParsedPeriod | null;
+  /** Principal in whose name an agent invoices (BTAE-14). */
+  principal_id: string | null;
   /** The document format, if it is one that this service knows. */
   profile: "pint-ae" | "bis3" | null;
   /** Reason of a credit note (BTAE-03). */
@@ -1858,8 +2190,12 @@ export interface ParsedDocument {
   tax_currency: string | null;
   /** Exchange rate from the currency to the tax currency. */
   tax_exchange_rate: Decimal | null;
+  /** What sets the tax point date (BT-8). */
+  tax_point_code: string | null;
   /** Value added tax point date (BT-7), without a time zone. */
   tax_point_date: string | null;
+  /** Tax representative of the seller (BG-11). */
+  tax_representative: ParsedParty | null;
   /** Totals (BG-22), as the document states them. */
   totals: ParsedTotals;
   /** Transaction type flags (BTAE-02). */
@@ -1904,6 +2240,8 @@ export interface ParsedLine {
   commodity_code: string | null;
   /** Scheme of commodity_code (BT-158-1). */
   commodity_scheme: string | null;
+  /** Version of commodity_scheme (BT-158-2). */
+  commodity_version: string | null;
   /** Item description (BT-154). */
   description: string | null;
   /** Discount on the gross price (BT-147); null if the document states none, which means 0. */
@@ -1912,8 +2250,14 @@ export interface ParsedLine {
   gross_unit_price: Decimal | null;
   /** Line identifier (BT-126). */
   id: string | null;
+  /** What the line is about (BT-128). */
+  invoiced_object: string | null;
+  /** Scheme of invoiced_object (BT-128-1). */
+  invoiced_object_scheme: string | null;
   /** Seller's item identifier (BT-155). */
   item_code: string | null;
+  /** Lot of the item (BTAE-24). */
+  lot_number: string | null;
   /** Item name (BT-153). */
   name: string | null;
   /** Line amount without tax (BT-131). */
@@ -1924,16 +2268,22 @@ export interface ParsedLine {
   note: string | null;
   /** Referenced line of the order (BT-132). */
   order_line_reference: string | null;
+  /** Purchase order of the line (BT-183). */
+  order_reference: string | null;
   /** Country of origin of the item (BT-159). */
   origin_country: string | null;
   /** Period of the line (BG-26). */
-  period: ParsedPeriod | null;
+  period: ParsedDates | null;
   /** Quantity (BT-129). */
   quantity: Decimal | null;
+  /** Service accounting code (BTAE-17) of an item with another classification too. */
+  service_code: string | null;
   /** Standard item identifier (BT-157). */
   standard_item_code: string | null;
   /** Scheme of standard_item_code (BT-157-1). */
   standard_item_scheme: string | null;
+  /** G for goods, S for services, B for both (BTAE-13). */
+  supply_type: string | null;
   /**
    * Coded reason why no tax is charged, if the line states it as in the UAE; with reverse charge the code of the
    * goods or services (BTAE-09).
@@ -2013,6 +2363,8 @@ export interface ParsedParty {
 }
 
 export interface ParsedPayment {
+  /** Identifier of the creditor of a direct debit that the bank has assigned (BT-90). */
+  creditor_id: string | null;
   /** Ways to pay (BG-16); a document may offer several. */
   means: ParsedPaymentMeans[];
   /** Payment terms (BT-20). */
@@ -2024,12 +2376,20 @@ export interface ParsedPaymentMeans {
   account: string | null;
   /** Name of the account (BT-85). */
   account_name: string | null;
+  /** Kind of the account (BT-84-1). */
+  account_scheme: string | null;
   /** Payment service provider, such as a BIC (BT-86). */
   bank_id: string | null;
   /** Payment card number as stated, usually its last digits (BT-87). */
   card: string | null;
+  /** Card holder (BT-88). */
+  card_holder: string | null;
+  /** Network of the card. */
+  card_network: string | null;
   /** Payment means code (BT-81). */
   code: string | null;
+  /** Account that is debited (BT-91). */
+  debited_account: string | null;
   /** Direct debit mandate (BT-89). */
   mandate: string | null;
   /** Name of the payment means (BT-82). */
@@ -2039,8 +2399,12 @@ export interface ParsedPaymentMeans {
 }
 
 export interface ParsedPeriod {
+  /** The period in words. */
+  description: string | null;
   /** Last day (BT-74, BT-135). */
   end: string | null;
+  /** How often a continuous supply is invoiced (BTAE-06). */
+  frequency: string | null;
   /** First day (BT-73, BT-134). */
   start: string | null;
 }
@@ -2057,8 +2421,16 @@ export interface ParsedReferences {
   buyer: string | null;
   /** Contract (BT-12). */
   contract: string | null;
+  /** Value of the contract (BTAE-05). */
+  contract_value: string | null;
+  /** Customs declaration of an export (BTAE-21). */
+  customs: string | null;
   /** Despatch advice (BT-16). */
   despatch: string | null;
+  /** What the invoice is about (BT-18). */
+  invoiced_object: string | null;
+  /** Scheme of invoiced_object (BT-18-1). */
+  invoiced_object_scheme: string | null;
   /** Purchase order (BT-13). */
   order: string | null;
   /** Preceding invoices (BG-3). */
@@ -2125,6 +2497,78 @@ export interface PasswordRequest {
   new_password: string;
 }
 
+export interface Payee {
+  /** Payee identifier (BT-60). */
+  identifier: string | null;
+  /** Scheme of identifier (BT-60-1, ISO 6523). */
+  identifier_scheme: string | null;
+  /** Payee legal registration (BT-61). */
+  legal_id: string | null;
+  /** Scheme of legal_id (BT-61-1, ISO 6523). */
+  legal_id_scheme: string | null;
+  /** Payee name (BT-59). */
+  name: string | null;
+}
+
+export interface PayeeRequest {
+  /** Payee identifier (BT-60). */
+  identifier?: string | null;
+  /** Scheme of identifier (BT-60-1, ISO 6523). */
+  identifier_scheme?: string | null;
+  /** Payee legal registration (BT-61). */
+  legal_id?: string | null;
+  /** Scheme of legal_id (BT-61-1, ISO 6523). */
+  legal_id_scheme?: string | null;
+  /** Payee name (BT-59). */
+  name?: string | null;
+}
+
+export interface PaymentCard {
+  /** Card holder (BT-88). */
+  holder: string | null;
+  /** Network of the card, which UBL asks for (BG-18). */
+  network: string | null;
+  /** Card number (BT-87): by the rules of payment cards no more than its first six and last four digits. */
+  number: string | null;
+}
+
+export interface PaymentCardRequest {
+  /** Card holder (BT-88). */
+  holder?: string | null;
+  /** Network of the card, which UBL asks for (BG-18). */
+  network?: string | null;
+  /** Card number (BT-87): by the rules of payment cards no more than its first six and last four digits. */
+  number?: string | null;
+}
+
+export interface Period {
+  /** The period in words (BTAE-06). */
+  description: string | null;
+  /** Last day (BT-74), YYYY-MM-DD. */
+  end: string | null;
+  /**
+   * How often a continuous supply is invoiced in the UAE (BTAE-06): DLY, WKY, Q15, MTH, Q45, Q60, QTR, HYR, YRL, or
+   * OTH with an explanation in the note.
+   */
+  frequency: string | null;
+  /** First day (BT-73), YYYY-MM-DD. */
+  start: string | null;
+}
+
+export interface PeriodRequest {
+  /** The period in words (BTAE-06). */
+  description?: string | null;
+  /** Last day (BT-74), YYYY-MM-DD. */
+  end?: string | null;
+  /**
+   * How often a continuous supply is invoiced in the UAE (BTAE-06): DLY, WKY, Q15, MTH, Q45, Q60, QTR, HYR, YRL, or
+   * OTH with an explanation in the note.
+   */
+  frequency?: string | null;
+  /** First day (BT-73), YYYY-MM-DD. */
+  start?: string | null;
+}
+
 export interface Preflight {
   /**
    * True if missing is empty: nothing is missing for submission or contradicts itself, including what the document
@@ -2167,6 +2611,10 @@ export interface Profile {
   endpoint_id: string | null;
   /** Electronic address scheme of the seller (BT-34-1). */
   endpoint_scheme: string | null;
+  /** Another identifier of the seller, such as your GLN (BT-29). */
+  identifier: string | null;
+  /** Scheme of identifier (BT-29-1, ISO 6523). */
+  identifier_scheme: string | null;
   /** Additional legal information about the seller, such as its legal form and capital (BT-33). */
   legal_form: string | null;
   /** Seller name (BT-27). */
@@ -2189,6 +2637,8 @@ export interface Profile {
   payee_account: string | null;
   /** Name of the payment account (BT-85). */
   payee_account_name: string | null;
+  /** Kind of the payment account in the UAE, such as IBAN (BT-84-1). */
+  payee_account_scheme: string | null;
   /** Bank of the payment account, such as its BIC (BT-86). */
   payee_bank_id: string | null;
   /** Seller postal code (BT-38). */
@@ -2199,6 +2649,8 @@ export interface Profile {
   street_additional: string | null;
   /** Seller country subdivision (BT-39). */
   subdivision: string | null;
+  /** Seller tax registration of another kind, such as a German Steuernummer (BT-32). */
+  tax_registration_id: string | null;
   /** Seller tax registration (BT-31). */
   tax_registration_number: string | null;
   /** Name under which the seller trades, if it is another one (BT-28). */
@@ -2519,6 +2971,48 @@ export interface TOTPEnrollment {
   otpauth_url: string;
   /** Secret that the service and the authenticator app share, in base32 (RFC 4648). No other response has it. */
   secret: string;
+}
+
+export interface TaxRepresentative {
+  /** Address line 3 (BT-164). */
+  address_line: string | null;
+  /** City (BT-66). */
+  city: string | null;
+  /** Country (BT-69), two capital letters. */
+  country: string | null;
+  /** Name of the tax representative (BT-62). */
+  name: string | null;
+  /** Postal code (BT-67). */
+  postal_code: string | null;
+  /** Address line 1 (BT-64). */
+  street: string | null;
+  /** Address line 2 (BT-65). */
+  street_additional: string | null;
+  /** Country subdivision (BT-68). */
+  subdivision: string | null;
+  /** Tax registration of the tax representative (BT-63). */
+  tax_id: string | null;
+}
+
+export interface TaxRepresentativeRequest {
+  /** Address line 3 (BT-164). */
+  address_line?: string | null;
+  /** City (BT-66). */
+  city?: string | null;
+  /** Country (BT-69), two capital letters. */
+  country?: string | null;
+  /** Name of the tax representative (BT-62). */
+  name?: string | null;
+  /** Postal code (BT-67). */
+  postal_code?: string | null;
+  /** Address line 1 (BT-64). */
+  street?: string | null;
+  /** Address line 2 (BT-65). */
+  street_additional?: string | null;
+  /** Country subdivision (BT-68). */
+  subdivision?: string | null;
+  /** Tax registration of the tax representative (BT-63). */
+  tax_id?: string | null;
 }
 
 export interface User {

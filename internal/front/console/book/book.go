@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"quittance/client/api"
+	"quittance/internal/document/invoice"
 	"quittance/internal/front/console"
 	"quittance/internal/front/console/drafts"
 	"quittance/internal/front/page"
@@ -203,12 +204,13 @@ func (b *book[F]) listEntries(req *console.Request) error {
 }
 
 // values returns the texts of an entry as the API takes them.
-func (b *book[F]) values(fields *F) map[string]string { return view.Texts(view.FieldsOf[F](), fields) }
+func (b *book[F]) values(fields *F) map[string]string {
+	return invoice.Texts(invoice.FieldsOf[F](), fields)
+}
 
 // show returns the texts of an entry as people read and type them.
 func (b *book[F]) show(t *console.Words, fields *F) map[string]string {
-	values := b.values(fields)
-	return drafts.ShowFields(t, b.specs(), values, values["buyer_country"])
+	return drafts.ShowFields(t, b.specs(), b.values(fields))
 }
 
 // bookEntryPage is the view model of an entry.

@@ -15,7 +15,6 @@ import (
 	"quittance/internal/front/console"
 	"quittance/internal/front/console/drafts"
 	"quittance/internal/front/page"
-	"quittance/internal/front/view"
 	"quittance/internal/ledger/base"
 	"quittance/internal/ledger/invoices"
 	"quittance/internal/platform/problem"
@@ -55,14 +54,13 @@ type checkedEntry[F invoices.BookFields] struct {
 func (b *book[F]) check(req *console.Request, typed map[string]string) (checkedEntry[F], error) {
 	specs, unread := b.specs(), api.Faults{}
 	currency, _ := req.Words.Codes["currencies"].Resolve(typed["currency"])
-	country, _ := req.Words.Codes["countries"].Resolve(typed["buyer_country"])
-	values, err := drafts.ReadFields(req.Words, specs, "", typed, currency, country, unread)
+	values, err := drafts.ReadFields(req.Words, specs, "", typed, currency, unread)
 	if err != nil {
 		return checkedEntry[F]{}, err
 	}
-	var text drafts.JSONObject
+	var text strictjson.Object
 	drafts.AppendFields(&text, specs, values)
-	body, err := strictjson.Parse(text.Encoded())
+	body, err := strictjson.Parse(text.Append(nil))
 	if err != nil {
 		return checkedEntry[F]{}, problem.For(api.CodeMalformedRequest).Because(err)
 	}
@@ -195,7 +193,7 @@ func (b *book[F]) changeEntry(req *console.Request) error {
 			if err != nil {
 				return before, err
 			}
-			fields := view.FieldsOf[F]()
+			fields := invoice.FieldsOf[F]()
 			drafts.RestoreLineBreaks(drafts.Multiline(fields, &checked.entry), drafts.Multiline(fields, &before))
 			return checked.entry, nil
 		})

@@ -4,7 +4,8 @@ import (
 	"slices"
 
 	"quittance/client/api"
-	"quittance/internal/front/view"
+	"quittance/internal/document/invoice"
+	"quittance/internal/front/console"
 )
 
 // detail is a field that has a value, by its JSON name.
@@ -25,22 +26,35 @@ var unprinted = []string{"buyer_reference", "external_id", "transaction_flags"} 
 //
 //nolint:gochecknoglobals // constant lists
 var (
-	invoiceFields = unplaced[api.Draft]()
-	lineFields    = unplaced[api.Item]()
+	invoiceFields = unplaced[api.Draft](placed...)
+	lineFields    = unplaced[api.Item](placed...)
 )
 
-func unplaced[T any]() []view.Field[T] {
-	return slices.DeleteFunc(view.FieldsOf[T](),
-		func(field view.Field[T]) bool { return slices.Contains(placed, field.Name) })
+// unplaced returns the fields of a type without those that have another place.
+func unplaced[T any](placed ...string) []invoice.Field[T] {
+	return slices.DeleteFunc(invoice.FieldsOf[T](),
+		func(field invoice.Field[T]) bool { return slices.Contains(placed, field.Name) })
 }
 
-// detailsOf returns those of some fields that have a value.
-func detailsOf[T any](fields []view.Field[T], of *T) []detail {
-	all := make([]detail, len(fields))
-	for n, field := range fields {
-		all[n] = detail{field.Name, field.Text(of)}
+// detailsOf returns those of some fields that have a value, as people read it: a code with its name, and a date in
+// words.
+func detailsOf[T any](w *console.Words, fields []invoice.Field[T], of *T) []detail {
+	var out []detail
+	for n := range fields {
+		field := &fields[n]
+		value := field.Text(of)
+		if value == "" {
+			continue
+		}
+		if list := w.Codes[field.Tag.Get("codes")]; list != nil && list.Names[value] != "" {
+			value = list.Names[value] + " (" + value + ")"
+		}
+		if field.Tag.Get("format") == "date" {
+			value = w.Messages.DayText(&value)
+		}
+		out = append(out, detail{field.Name, value})
 	}
-	return nonEmpty(all)
+	return out
 }
 
 // nonEmpty returns the details that have a value.
@@ -49,4 +63,4 @@ func nonEmpty(all []detail) []detail {
 }
 
 // itemDetails returns the details of a line.
-func itemDetails(item api.Item) []detail { return detailsOf(lineFields, &item) }
+func itemDetails(w *console.Words, item api.Item) []detail { return detailsOf(w, lineFields, &item) }

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"quittance/client/api"
-	"quittance/internal/front/view"
+	"quittance/internal/document/invoice"
 )
 
 // TestPlacedFieldsExist checks that the lists of what pages place name fields of the API; that pages show the others is
@@ -13,10 +13,10 @@ import (
 func TestPlacedFieldsExist(t *testing.T) {
 	t.Parallel()
 	var names []string
-	for _, field := range view.FieldsOf[api.Draft]() {
+	for _, field := range invoice.FieldsOf[api.Draft]() {
 		names = append(names, field.Name)
 	}
-	for _, field := range view.FieldsOf[api.Item]() {
+	for _, field := range invoice.FieldsOf[api.Item]() {
 		names = append(names, field.Name)
 	}
 	for _, name := range slices.Concat(placed, unprinted) {

@@ -3,13 +3,13 @@ package documents
 import (
 	"cmp"
 	"maps"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"quittance/client/api"
+	"quittance/internal/document/invoice"
 	"quittance/internal/front/console"
 	"quittance/internal/front/page"
 	"quittance/internal/front/view"
@@ -20,7 +20,7 @@ import (
 type receivedDocument struct {
 	*api.ParsedDocument
 	// Details are those of the payment and of the document that have a value.
-	Details []detail
+	Details []received
 	Parties []receivedParty
 	Rows    []receivedLine
 	// Taxes is the tax summary with the names of the categories.
@@ -50,37 +50,61 @@ type receivedSum struct {
 	Foreign bool
 }
 
-// receivedParty is a party of a received document. Role is seller, buyer or payee.
+// receivedParty is a party of a received document. Role is seller, buyer, payee, delivery or tax_representative.
 type receivedParty struct {
 	Role, Name string
 	Address    []string
-	Details    []detail
+	Details    []received
 }
 
 // receivedLine is a line of a received document with what has no column.
 type receivedLine struct {
 	*api.ParsedLine
-	Details []detail
+	Details []received
 }
 
-// further returns the texts and numbers of a part of a received document that have a value, except those that the page
-// has elsewhere.
-func further(part any, elsewhere ...string) []detail {
-	var out []detail
-	v := reflect.ValueOf(part)
-	for n := range v.NumField() {
-		name := v.Type().Field(n).Tag.Get("json")
-		if slices.Contains(elsewhere, name) {
-			continue
+// The fields of a received document that the layout does not place, so that a new one is shown.
+//
+//nolint:gochecknoglobals // constant lists
+var (
+	receivedFields = unplaced[api.ParsedDocument]("profile", "specification", "business_process", "type_code", "number",
+		"uuid", "transaction_flags", "currency", "tax_currency", "issue_date", "issue_time", "due_date", "tax_point_date",
+		"period.start", "period.end")
+	receivedReferences = unplaced[api.ParsedReferences]()
+	receivedMeans      = unplaced[api.ParsedPaymentMeans]("code", "name")
+	receivedLineFields = unplaced[api.ParsedLine]("id", "name", "item_code", "description", "note", "quantity",
+		"unit_code", "net_unit_price", "base_quantity", "net", "vat_category", "vat_rate", "period.start", "period.end")
+	receivedPartyFields = unplaced[api.ParsedParty]("name", "network_id", "endpoint_scheme", "street", "street_additional",
+		"address_line", "city", "postal_code", "subdivision", "country", "contact_name", "contact_phone", "contact_email")
+)
+
+// received is a detail of a received document with its label.
+type received struct{ Label, Value string }
+
+// labelled returns details with their labels. Parts of a document that have the name of a field of a draft have its
+// label; suffix is what the names of those fields have more.
+func labelled(c console.Catalogue, details []detail, suffix string) []received {
+	out := make([]received, len(details))
+	for n, d := range details {
+		known, isField := c.Lookup("field." + d.Name + suffix)
+		if !isField {
+			known = c.TextOr("field."+d.Name, d.Name)
 		}
-		switch value := v.Field(n).Interface().(type) {
-		case *string:
-			out = append(out, detail{name, console.Deref(value)})
-		case *api.Amount:
-			out = append(out, detail{name, figure(value)})
+		out[n] = received{c.TextOr("incoming.detail."+d.Name, known), d.Value}
+	}
+	return out
+}
+
+// further returns the details of a part of a received document.
+func further[T any](w *console.Words, fields []invoice.Field[T], part *T) []detail {
+	out := detailsOf(w, fields, part)
+	for n := range out {
+		at := slices.IndexFunc(fields, func(field invoice.Field[T]) bool { return field.Name == out[n].Name })
+		if fields[at].Number {
+			out[n].Value = page.Grouped(out[n].Value)
 		}
 	}
-	return nonEmpty(out)
+	return out
 }
 
 const (
@@ -143,39 +167,60 @@ func newReceivedDocument(w *console.Words, p *api.ParsedDocument) *receivedDocum
 	}
 	for n := range p.Lines {
 		line := &p.Lines[n]
-		details := further(*line, "id", "name", "item_code", "description", "note", "quantity", "unit_code", "net_unit_price",
-			"base_quantity", "net", "vat_category", "vat_rate")
+		details := further(w, receivedLineFields, line)
 		if period := periodText(w, line.Period); period != "" {
 			details = append(details, detail{"period", period})
 		}
-		out.Rows = append(out.Rows, receivedLine{line, details})
+		out.Rows = append(out.Rows, receivedLine{line, labelled(w.Messages, details, "")})
 	}
-	out.Parties = []receivedParty{newReceivedParty(w, "seller", &p.Seller), newReceivedParty(w, "buyer", &p.Buyer)}
-	if p.Payee != nil {
-		out.Parties = append(out.Parties, newReceivedParty(w, "payee", p.Payee))
-	}
-	r := &p.References
-	var preceding []string
-	for _, one := range r.PrecedingInvoices {
-		preceding = append(preceding, strings.TrimSpace(console.Deref(one.Number)+" "+w.Messages.DayText(one.IssueDate)))
-	}
-	out.Details = append(receivedPayment(w, &p.Payment), nonEmpty([]detail{
-		{"tax_point_date", w.Messages.DayText(p.TaxPointDate)}, {"period", periodText(w, p.Period)},
-		{"preceding", strings.Join(preceding, ", ")}, {"reason_code", console.Deref(p.ReasonCode)},
-		{"accounting_reference", console.Deref(p.AccountingReference)},
-		{"buyer_reference", console.Deref(r.Buyer)}, {"order", console.Deref(r.Order)}, {"sales_order",
-			console.Deref(r.SalesOrder)},
-		{"contract", console.Deref(r.Contract)}, {"project", console.Deref(r.Project)}, {"receipt", console.Deref(r.Receipt)},
-		{"despatch", console.Deref(r.Despatch)}, {"tender", console.Deref(r.Tender)}, {"tax_exchange_rate",
-			figure(p.TaxExchangeRate)},
-		{"note", strings.Join(p.Notes, "\n")},
-	})...)
+	out.Parties = receivedParties(w, p)
+	out.Details = receivedDetails(w, p)
 	out.Taxes, out.Sums = receivedTaxes(w, p), receivedSums(p)
 	return out
 }
 
+// receivedParties returns everybody whom a document names.
+func receivedParties(w *console.Words, p *api.ParsedDocument) []receivedParty {
+	out := []receivedParty{newReceivedParty(w, "seller", &p.Seller), newReceivedParty(w, "buyer", &p.Buyer)}
+	if p.Payee != nil {
+		out = append(out, newReceivedParty(w, "payee", p.Payee))
+	}
+	if d := p.Delivery; d != nil {
+		party := newReceivedParty(w, "delivery", &api.ParsedParty{Name: d.Name, ParsedAddress: d.ParsedAddress,
+			Identifier: d.LocationID, IdentifierScheme: d.LocationScheme})
+		party.Details = append(party.Details, labelled(w.Messages, nonEmpty([]detail{
+			{"delivery.date", w.Messages.DayText(d.Date)}, {"delivery.incoterms", console.Deref(d.Incoterms)}}), "")...)
+		out = append(out, party)
+	}
+	if p.TaxRepresentative != nil {
+		out = append(out, newReceivedParty(w, "tax_representative", p.TaxRepresentative))
+	}
+	return out
+}
+
+// receivedDetails returns the details of the payment and of the document.
+func receivedDetails(w *console.Words, p *api.ParsedDocument) []received {
+	var preceding []string
+	for _, one := range p.References.PrecedingInvoices {
+		preceding = append(preceding, strings.TrimSpace(console.Deref(one.Number)+" "+w.Messages.DayText(one.IssueDate)))
+	}
+	period := &api.ParsedDates{}
+	if p.Period != nil {
+		period = &p.Period.ParsedDates
+	}
+	fields := slices.DeleteFunc(further(w, receivedFields, p), func(d detail) bool { // which have a section of their own
+		group, _, nested := strings.Cut(d.Name, ".")
+		return nested && group != "period"
+	})
+	return slices.Concat(receivedPayment(w, &p.Payment), labelled(w.Messages, nonEmpty([]detail{
+		{"tax_point_date", w.Messages.DayText(p.TaxPointDate)}, {"period", periodText(w, period)},
+		{"preceding", strings.Join(preceding, ", ")}}), ""), labelled(w.Messages, fields, ""),
+		labelled(w.Messages, further(w, receivedReferences, &p.References), "_reference"),
+		labelled(w.Messages, nonEmpty([]detail{{"note", strings.Join(p.Notes, "\n")}}), ""))
+}
+
 // periodText is a period, "" for an absent one.
-func periodText(w *console.Words, p *api.ParsedPeriod) string {
+func periodText(w *console.Words, p *api.ParsedDates) string {
 	if p == nil {
 		return ""
 	}
@@ -224,30 +269,32 @@ func newReceivedParty(w *console.Words, role string, p *api.ParsedParty) receive
 			out.Address = append(out.Address, line)
 		}
 	}
-	out.Details = append(further(*p, "name", "network_id", "endpoint_scheme", "street", "street_additional",
-		"address_line", "city", "postal_code", "subdivision", "country", "contact_name", "contact_phone", "contact_email"),
-		nonEmpty([]detail{
-			{"network_id", strings.TrimPrefix(console.Deref(p.EndpointScheme)+":"+console.Deref(p.NetworkID), ":")},
-			{"contact", strings.Join(slices.DeleteFunc([]string{console.Deref(p.ContactName), console.Deref(p.ContactPhone),
-				console.Deref(p.ContactEmail)}, func(s string) bool { return s == "" }), ", ")}})...)
-	out.Details = slices.DeleteFunc(out.Details, func(d detail) bool {
+	details := slices.DeleteFunc(further(w, receivedPartyFields, p), func(d detail) bool {
 		return d.Name == "trading_name" && d.Value == out.Name
 	})
+	contact := slices.DeleteFunc([]string{console.Deref(p.ContactName), console.Deref(p.ContactPhone),
+		console.Deref(p.ContactEmail)}, func(s string) bool { return s == "" })
+	out.Details = labelled(w.Messages, append(details, nonEmpty([]detail{
+		{"network_id", strings.TrimPrefix(console.Deref(p.EndpointScheme)+":"+console.Deref(p.NetworkID), ":")},
+		{"contact", strings.Join(contact, ", ")}})...), "")
 	return out
 }
 
 // receivedPayment returns the details of all ways to pay.
-func receivedPayment(w *console.Words, p *api.ParsedPayment) []detail {
+func receivedPayment(w *console.Words, p *api.ParsedPayment) []received {
 	var out []detail
-	for _, means := range p.Means {
+	for n := range p.Means {
+		means := &p.Means[n]
 		name := cmp.Or(w.Codes["payment-means"].Names[console.Deref(means.Code)], console.Deref(means.Name),
 			console.Deref(means.Code))
-		out = append(out, detail{"means", name}, detail{"account", console.Deref(means.Account)},
-			detail{"account_name", console.Deref(means.AccountName)}, detail{"bank_id", console.Deref(means.BankID)},
-			detail{"payment_reference", console.Deref(means.Reference)}, detail{"card", console.Deref(means.Card)},
-			detail{"mandate", console.Deref(means.Mandate)})
+		out = append(out, detail{"means", name})
+		if words := console.Deref(means.Name); words != name {
+			out = append(out, detail{"payment_means_name", words})
+		}
+		out = append(out, further(w, receivedMeans, means)...)
 	}
-	return nonEmpty(append(out, detail{"terms", console.Deref(p.Terms)}))
+	return labelled(w.Messages, nonEmpty(append(out, detail{"creditor_id", console.Deref(p.CreditorID)},
+		detail{"terms", console.Deref(p.Terms)})), "")
 }
 
 // figure returns a number with thousands separators, and "" for an absent one.

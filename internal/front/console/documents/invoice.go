@@ -90,7 +90,7 @@ type shownTax struct {
 // NewShownDocument calculates the amounts of a draft.
 func NewShownDocument(w *console.Words, d *api.Draft, arithmetic invoice.Arithmetic) ShownDocument {
 	out := ShownDocument{Means: w.Codes["payment-means"].Names[console.Deref(d.PaymentMeansCode)],
-		Details: detailsOf(invoiceFields, d)}
+		Details: detailsOf(w, invoiceFields, d)}
 	out.Printed = slices.DeleteFunc(slices.Clone(out.Details),
 		func(d detail) bool { return slices.Contains(unprinted, d.Name) })
 	for n, item := range d.Items {

@@ -5,6 +5,7 @@ import (
 	"html/template"
 	"slices"
 
+	"quittance/client/api"
 	"quittance/internal/front/console"
 	"quittance/internal/front/page"
 )
@@ -26,6 +27,6 @@ func funcs(w *console.Words) template.FuncMap {
 		"dotsText":      func(states []StateView) (string, error) { return dotsText(messages, states) },
 		"figure":        figure,
 		"receivedLabel": func(path string) (string, error) { return receivedLabel(messages, path) },
-		"itemDetails":   itemDetails,
+		"itemDetails":   func(item api.Item) []detail { return itemDetails(w, item) },
 	}
 }

@@ -52,26 +52,26 @@ func (f creditForm) chosen() []int {
 
 // json returns the equivalent API request.
 func (f creditForm) json(invoiceID string) []byte {
-	var out JSONObject
-	out.addText("invoice_id", invoiceID)
-	out.addText("credit_note_number", f.Number)
-	out.addText("issue_date", f.IssueDate)
-	out.addText("reason", f.Reason)
-	out.addText("kind", f.Kind)
+	var out strictjson.Object
+	out.AddText("invoice_id", invoiceID)
+	out.AddText("credit_note_number", f.Number)
+	out.AddText("issue_date", f.IssueDate)
+	out.AddText("reason", f.Reason)
+	out.AddText("kind", f.Kind)
 	if f.Kind != string(api.CreditFull) {
-		var items [][]byte
+		var items []strictjson.Object
 		for _, position := range f.chosen() {
-			var item JSONObject
-			item.addRaw("position", strconv.AppendInt(nil, int64(position), 10))
-			item.addNumber("quantity", f.Quantities[position])
-			item.addNumber("net_amount", f.Amounts[position])
-			items = append(items, item.Encoded())
+			var item strictjson.Object
+			item.Add("position", strconv.AppendInt(nil, int64(position), 10))
+			item.AddNumber("quantity", f.Quantities[position])
+			item.AddNumber("net_amount", f.Amounts[position])
+			items = append(items, item)
 		}
 		if len(items) > 0 { // package invoice reports that a partial credit note needs lines
-			out.addRaw("items", jsonArray(items))
+			out.Add("items", strictjson.Array(items))
 		}
 	}
-	return out.Encoded()
+	return out.Append(nil)
 }
 
 // credits is the API's decoder of credit notes.

@@ -12,7 +12,6 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/document/invoice"
-	"quittance/internal/front/view"
 	"quittance/internal/ledger/invoices"
 	"quittance/internal/platform/problem"
 	"quittance/internal/platform/strictjson"
@@ -81,34 +80,34 @@ func emptyLine(item map[string]string) bool {
 
 // draftFormOf returns the form of a draft, with texts as the API takes them. Decimals keep their digits.
 func draftFormOf(d *api.Draft) Form {
-	f := Form{Fields: view.Texts(draftFields, d)}
+	f := Form{Fields: invoice.Texts(draftFields, d)}
 	for n := range d.Items {
-		f.Items = append(f.Items, view.Texts(itemFields, &d.Items[n]))
+		f.Items = append(f.Items, invoice.Texts(itemFields, &d.Items[n]))
 	}
 	return f
 }
 
-// json returns the equivalent API request. The form has texts as the API takes them.
+// json returns the equivalent API request, so that each rule exists once, in the decoder of the API. The form has texts
+// as the API takes them.
 func (f Form) json() []byte {
-	var out JSONObject
+	var out strictjson.Object
 	AppendFields(&out, Fields, f.Fields)
-	items := make([][]byte, len(f.Items))
+	items := make([]strictjson.Object, len(f.Items))
 	for n, item := range f.Items {
-		var line JSONObject
-		AppendFields(&line, ItemFields, item)
-		items[n] = line.Encoded()
+		AppendFields(&items[n], ItemFields, item)
 	}
-	out.addRaw("items", jsonArray(items))
-	return out.Encoded()
+	out.Add("items", strictjson.Array(items))
+	return out.Append(nil)
 }
 
-// AppendFields adds what was typed in some fields to an object, in the form that the decoder of the API reads.
-func AppendFields(out *JSONObject, fields []FieldSpec, input map[string]string) {
+// AppendFields adds what was typed in some fields to an object, in the form that the decoder of the API reads. An empty
+// field is absent.
+func AppendFields(out *strictjson.Object, fields []FieldSpec, input map[string]string) {
 	for _, field := range fields {
 		if field.Kind == NumberField {
-			out.addNumber(field.Name, input[field.Name])
+			out.AddNumber(field.Name, input[field.Name])
 		} else {
-			out.addText(field.Name, input[field.Name])
+			out.AddText(field.Name, input[field.Name])
 		}
 	}
 }
@@ -153,7 +152,7 @@ func RestoreLineBreaks(texts, before []**string) {
 }
 
 // Multiline returns the texts of some fields that may have several lines.
-func Multiline[T any](fields []view.Field[T], of *T) (out []**string) {
+func Multiline[T any](fields []invoice.Field[T], of *T) (out []**string) {
 	for _, field := range fields {
 		if text, ok := field.Pointer(of).(**string); ok && *text != nil && kindOf(field) == multilineField {
 			out = append(out, text)
@@ -235,12 +234,19 @@ func (f *Form) moved(do string, line int) focus {
 	return focus{Do: do, Line: line}
 }
 
-// prepareCopy turns the form of an invoice, with texts as the API takes them, into that of a new one: without a number,
-// issued today, and with the same payment period.
+// prepareCopy turns the form of an invoice, with texts as the API takes them, into that of a new one: without a number
+// and without what belongs to one supply, issued today, and with the same payment period.
 func (f *Form) prepareCopy(today time.Time) {
 	issued, errIssued := time.Parse(time.DateOnly, f.Fields["issue_date"])
 	due, errDue := time.Parse(time.DateOnly, f.Fields["due_date"])
-	f.Fields["invoice_number"], f.Fields["issue_time"], f.Fields["due_date"] = "", "", ""
+	for _, name := range []string{"invoice_number", "issue_time", "due_date", "tax_point_date", "period.start",
+		"period.end", "period.description", "delivery.date", "payment_card.number", "payment_card.network",
+		"payment_card.holder"} {
+		f.Fields[name] = ""
+	}
+	for _, item := range f.Items {
+		item["period.start"], item["period.end"] = "", ""
+	}
 	f.Fields["issue_date"] = today.Format(time.DateOnly)
 	if errIssued == nil && errDue == nil && !due.Before(issued) {
 		if moved := today.Add(due.Sub(issued)); moved.Year() <= 9999 {

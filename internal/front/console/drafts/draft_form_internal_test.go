@@ -27,12 +27,7 @@ func TestFieldsOfTheForm(t *testing.T) {
 		fields   []FieldSpec
 		sections bool
 	}{{reflect.TypeFor[api.Draft](), Fields, true}, {reflect.TypeFor[api.Item](), ItemFields, false}} {
-		var names, shown []string
-		for field := range table.of.Fields() {
-			if name := field.Tag.Get("json"); name != "items" {
-				names = append(names, name)
-			}
-		}
+		names, shown := leaves(table.of), []string(nil)
 		for _, spec := range table.fields {
 			shown = append(shown, spec.Name)
 			if spec.placed {
@@ -133,4 +128,21 @@ func TestMoveLines(t *testing.T) {
 			t.Errorf("%s: %q %+v %v", step.do, names(), at, known)
 		}
 	}
+}
+
+// leaves returns the JSON paths of the fields of a type and of its groups, without lists.
+func leaves(of reflect.Type) (names []string) {
+	for field := range of.Fields() {
+		name, t := field.Tag.Get("json"), field.Type
+		switch {
+		case t.Kind() == reflect.Slice:
+		case t.Elem().Kind() == reflect.Struct && t != reflect.TypeFor[*api.Decimal]():
+			for _, below := range leaves(t.Elem()) {
+				names = append(names, name+"."+below)
+			}
+		default:
+			names = append(names, name)
+		}
+	}
+	return names
 }

@@ -36,24 +36,38 @@ func readCode(w *console.Words, list, typed string) (string, *api.Fault, error) 
 	return code, &api.Fault{Rule: console.TypedRule + "choices", Message: text}, err
 }
 
-// codesOf returns the code list of a field in a form, or "". Some fields have codes only for buyers in the United Arab
-// Emirates.
-func (spec FieldSpec) codesOf(country string) string {
-	if emirati := spec.codes == "emirates" || spec.codes == "registration-types"; emirati && country != "AE" &&
-		country != "" {
+// codesOf returns the code list of a field in a form with some values, or "". Some fields have codes only in the United
+// Arab Emirates: their country is that of the address which they belong to.
+func (spec FieldSpec) codesOf(values map[string]string) string {
+	if !spec.isRegional() {
+		return spec.codes
+	}
+	if country := values[spec.country()]; country != "AE" && country != "" {
 		return ""
 	}
 	return spec.codes
+}
+
+// isRegional tells whether the codes of a field are those of the United Arab Emirates.
+func (spec FieldSpec) isRegional() bool {
+	return spec.codes == "emirates" || spec.codes == "registration-types"
+}
+
+// country returns the name of the field with the country of the address that a field belongs to.
+func (spec FieldSpec) country() string {
+	if group, _, nested := strings.Cut(spec.Name, "."); nested {
+		return group + ".country"
+	}
+	return "buyer_country"
 }
 
 // readInput returns the form with texts as the API takes them, and the faults of those that nobody can read, by path.
 func readInput(w *console.Words, f Form) (values Form, faults api.Faults, err error) {
 	faults = api.Faults{}
 	currency, _ := w.Codes["currencies"].Resolve(f.Fields["currency"])
-	country, _ := w.Codes["countries"].Resolve(f.Fields["buyer_country"])
-	values.Fields, err = ReadFields(w, Fields, "", f.Fields, currency, country, faults)
+	values.Fields, err = ReadFields(w, Fields, "", f.Fields, currency, faults)
 	for n, item := range f.Items {
-		line, failed := ReadFields(w, ItemFields, "items["+strconv.Itoa(n)+"].", item, currency, country, faults)
+		line, failed := ReadFields(w, ItemFields, "items["+strconv.Itoa(n)+"].", item, currency, faults)
 		values.Items, err = append(values.Items, line), errors.Join(err, failed)
 	}
 	return values, faults, err
@@ -61,12 +75,13 @@ func readInput(w *console.Words, f Form) (values Form, faults api.Faults, err er
 
 // ReadFields returns the texts of some fields as the API takes them, and adds the faults of those that nobody can read
 // at their paths, which begin with prefix.
-func ReadFields(w *console.Words, specs []FieldSpec, prefix string, input map[string]string, currency,
-	country string, faults api.Faults) (map[string]string, error) {
+func ReadFields(w *console.Words, specs []FieldSpec, prefix string, input map[string]string, currency string,
+	faults api.Faults) (map[string]string, error) {
+	countries := countriesOf(w, input)
 	out := make(map[string]string, len(specs))
 	var failed []error
 	for _, spec := range specs {
-		value, fault, err := readField(w, spec, input[spec.Name], currency, country)
+		value, fault, err := readField(w, spec, input[spec.Name], currency, countries)
 		failed = append(failed, err)
 		if fault != nil {
 			faults.Add(prefix+spec.Name, fault.Rule, fault.Message)
@@ -76,8 +91,20 @@ func ReadFields(w *console.Words, specs []FieldSpec, prefix string, input map[st
 	return out, errors.Join(failed...)
 }
 
+// countriesOf returns the codes of the countries among the texts of some fields.
+func countriesOf(w *console.Words, input map[string]string) map[string]string {
+	countries := map[string]string{}
+	for name, typed := range input {
+		if name == "buyer_country" || strings.HasSuffix(name, ".country") {
+			countries[name], _ = w.Codes["countries"].Resolve(typed)
+		}
+	}
+	return countries
+}
+
 // readField returns a typed text as the API takes it, or a fault.
-func readField(w *console.Words, spec FieldSpec, typed, currency, country string) (string, *api.Fault, error) {
+func readField(w *console.Words, spec FieldSpec, typed, currency string,
+	countries map[string]string) (string, *api.Fault, error) {
 	switch {
 	case spec.Kind == NumberField:
 		return readNumber(w.Messages, typed, spec.counts, currency)
@@ -85,7 +112,7 @@ func readField(w *console.Words, spec FieldSpec, typed, currency, country string
 		return w.Messages.ReadDate(typed)
 	case spec.Kind == timeField:
 		return console.ReadTime(typed), nil, nil
-	case spec.codesOf(country) != "":
+	case spec.codesOf(countries) != "":
 		return readCode(w, spec.codes, typed)
 	}
 	return typed, nil, nil
@@ -93,20 +120,19 @@ func readField(w *console.Words, spec FieldSpec, typed, currency, country string
 
 // showInput returns the form with texts as people read them, which readInput turns into the same values again.
 func showInput(w *console.Words, values Form) Form {
-	country := values.Fields["buyer_country"]
-	out := Form{Fields: ShowFields(w, Fields, values.Fields, country)}
+	out := Form{Fields: ShowFields(w, Fields, values.Fields)}
 	for _, item := range values.Items {
-		out.Items = append(out.Items, ShowFields(w, ItemFields, item, country))
+		out.Items = append(out.Items, ShowFields(w, ItemFields, item))
 	}
 	return out
 }
 
 // ShowFields returns the texts of some fields as people read them.
-func ShowFields(w *console.Words, specs []FieldSpec, input map[string]string, country string) map[string]string {
+func ShowFields(w *console.Words, specs []FieldSpec, input map[string]string) map[string]string {
 	out := make(map[string]string, len(specs))
 	for _, spec := range specs {
 		value := input[spec.Name]
-		switch list := spec.codesOf(country); {
+		switch list := spec.codesOf(input); {
 		case value == "":
 		case spec.Kind == NumberField:
 			value = page.Grouped(value)
@@ -146,7 +172,8 @@ func say(c console.Catalogue, list string, faults []api.Fault) []api.Fault {
 var chooses = map[string]bool{ //nolint:gochecknoglobals // a constant table
 	"pattern": true, "currency": true, "country_unknown": true, "emirate_unknown": true, "unit_unknown": true,
 	"payment_means_unknown": true, "tax_category_unknown": true, "endpoint_scheme_unknown": true, "currency_unknown": true,
-	"legal_registration_type_unknown": true, "tax_exemption_unknown": true,
+	"legal_registration_type_unknown": true, "tax_exemption_unknown": true, "billing_frequency_unknown": true,
+	"supply_type_unknown": true,
 }
 
 // sentence returns a message of the API, which goes on after the name of a field, as a sentence of its own.

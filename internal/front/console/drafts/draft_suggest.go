@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"quittance/client/api"
+	"quittance/internal/document/invoice"
 	"quittance/internal/front/console"
 	"quittance/internal/front/view"
 	"quittance/internal/ledger/base"
@@ -127,7 +128,7 @@ func fillItem(req *console.Request, form *Form, line int) error {
 	texts := draftFormOf(&filled)
 	shown := showInput(req.Words, texts).Items[0]
 	item := form.Items[line]
-	for _, field := range view.FieldsOf[api.CatalogueItemFields]() {
+	for _, field := range invoice.FieldsOf[api.CatalogueItemFields]() {
 		if tax := field.Name == "vat_category" || field.Name == "vat_rate"; field.Name != "currency" &&
 			(!tax || known.VATCategory != nil) {
 			item[field.Name] = shown[field.Name]

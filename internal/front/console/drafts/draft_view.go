@@ -257,9 +257,9 @@ func (checked *CheckedForm) notes(path, list string, showMissing bool) fieldNote
 
 // field returns a field of the form with the typed text and the value that it stands for.
 func (checked *CheckedForm) field(spec FieldSpec, path, name, typed, value string, showMissing bool) *FormField {
-	list := spec.codesOf(checked.Values.Fields["buyer_country"])
+	list := spec.codesOf(checked.Values.Fields)
 	f := &FormField{Notes: checked.notes(path, list, showMissing), Name: name, Key: spec.Name, Value: typed, Type: "text",
-		List: list, Decimal: spec.Kind == NumberField, Required: spec.Required, Optional: spec.Optional}
+		List: list, Decimal: spec.Kind == NumberField, Required: spec.Required, Optional: spec.Optional && spec.placed}
 	if list == console.UnitCodes {
 		f.Search = "/codes/" + console.UnitCodes
 	}
@@ -327,7 +327,7 @@ func (checked *CheckedForm) sayAdvice(list []documents.Advice) {
 	for n := range list {
 		faults := slices.DeleteFunc(slices.Clone(list[n].Faults),
 			func(fault api.Fault) bool { return fault.Rule == "required" })
-		list[n].Faults = say(checked.Messages, specAt(list[n].Path).codesOf(checked.Values.Fields["buyer_country"]), faults)
+		list[n].Faults = say(checked.Messages, specAt(list[n].Path).codesOf(checked.Values.Fields), faults)
 	}
 }
 

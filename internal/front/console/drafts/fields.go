@@ -8,7 +8,6 @@ import (
 	"quittance/client/api"
 	"quittance/internal/document/invoice"
 	"quittance/internal/front/console"
-	"quittance/internal/front/view"
 )
 
 // fieldKind is the kind of input that a field takes.
@@ -38,7 +37,8 @@ type FieldSpec struct {
 	placed bool
 	// counts is what a number counts.
 	counts console.NumberKind
-	// Required reports that a draft needs the field, and optional that not even a submission needs it.
+	// Required reports that a draft needs the field, and optional that not even a submission needs it. What is below
+	// "more" is optional without a word.
 	Required, Optional bool
 }
 
@@ -56,21 +56,21 @@ var layout = map[string][]string{ //nolint:gochecknoglobals // a constant table
 //
 //nolint:gochecknoglobals // constant tables
 var (
-	draftFields = view.FieldsOf[api.Draft]()
-	itemFields  = view.FieldsOf[api.Item]()
+	draftFields = invoice.FieldsOf[api.Draft]()
+	itemFields  = invoice.FieldsOf[api.Item]()
 	Fields      = specsOf(draftFields, "", slices.Concat(layout["invoice"], layout["buyer"]))
 	ItemFields  = specsOf(itemFields, "items[0].", layout["line"])
 )
 
 // specsOf returns the descriptions of some fields in the order of the form: the first ones, then the sections, and the
 // total at the end. prefix is that of their paths.
-func specsOf[T any](fields []view.Field[T], prefix string, first []string) []FieldSpec {
+func specsOf[T any](fields []invoice.Field[T], prefix string, first []string) []FieldSpec {
 	var groups []string
 	needed := invoice.Missing(&api.Draft{Items: make([]api.Item, 1)})
 	specs := make([]FieldSpec, len(fields))
 	for n, field := range fields {
 		name, tag := field.Name, field.Tag
-		groups = append(groups, tag.Get("group"))
+		groups = append(groups, field.Section)
 		specs[n] = FieldSpec{Name: name, Kind: kindOf(field), codes: tag.Get("codes"), group: groups[n],
 			placed: slices.Contains(first, name) || slices.Contains(layout["total"], name), counts: counts[tag.Get("unit")],
 			Required: tag.Get("required") == "true", Optional: !slices.Contains(needed, prefix+name)}
@@ -95,7 +95,7 @@ var counts = map[string]console.NumberKind{ //nolint:gochecknoglobals // a const
 	"money": console.MoneyNumber, "percent": console.PercentNumber}
 
 // kindOf returns the kind of input that a field takes.
-func kindOf[T any](field view.Field[T]) fieldKind {
+func kindOf[T any](field invoice.Field[T]) fieldKind {
 	switch {
 	case field.Number:
 		return NumberField
@@ -119,7 +119,7 @@ func SpecNamed(specs []FieldSpec, name string) FieldSpec {
 
 // HasField tells whether a type of the API has a field with a JSON name.
 func HasField[T any](name string) bool {
-	return slices.ContainsFunc(view.FieldsOf[T](), func(field view.Field[T]) bool { return field.Name == name })
+	return slices.ContainsFunc(invoice.FieldsOf[T](), func(field invoice.Field[T]) bool { return field.Name == name })
 }
 
 // Normalized returns the input of a field. Browsers send CR LF for each line break.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"iter"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -120,9 +119,12 @@ func uploadProblem(err error) error {
 // readCell reads the text of a cell as the form of a draft reads what people type.
 func readCell(w *console.Words, c *tabular.Column, text string, given tabular.Given) (string, *api.Fault, error) {
 	currency, _ := w.Codes["currencies"].Resolve(given.Currency)
-	country, _ := w.Codes["countries"].Resolve(given.Country)
-	spec := SpecNamed(slices.Concat(Fields, ItemFields), c.Name)
-	value, fault, err := readField(w, spec, text, currency, country)
+	spec := specOf(c)
+	var countries map[string]string
+	if spec.isRegional() {
+		countries = countriesOf(w, given.Countries)
+	}
+	value, fault, err := readField(w, spec, text, currency, countries)
 	if fault != nil || err != nil || spec.Kind != NumberField || given.Point && !strings.Contains(text, ",") {
 		return value, fault, err
 	}
@@ -133,6 +135,14 @@ func readCell(w *console.Words, c *tabular.Column, text string, given tabular.Gi
 		return "", &api.Fault{Rule: console.TypedRule + "separator", Message: text}, err
 	}
 	return value, nil, nil
+}
+
+// specOf returns the description of the field of a column.
+func specOf(c *tabular.Column) FieldSpec {
+	if c.Item {
+		return SpecNamed(ItemFields, c.Member)
+	}
+	return SpecNamed(Fields, c.Member)
 }
 
 // importPage is the view model of the preview.
@@ -199,8 +209,12 @@ func importedDrafts(drafts []tabular.Draft) []importedDraft {
 // importFaults returns faults with texts for people.
 func importFaults(c console.Catalogue, faults []api.ImportFault) []importFault {
 	out := make([]importFault, len(faults))
+	codes := map[string]string{}
+	for _, column := range tabular.Columns() {
+		codes[column.Name] = specOf(&column).codes
+	}
 	for n, f := range faults {
-		said := say(c, SpecNamed(slices.Concat(Fields, ItemFields), f.Column).codes, []api.Fault{f.Fault})
+		said := say(c, codes[f.Column], []api.Fault{f.Fault})
 		out[n] = importFault{Column: f.Column, Value: f.Value, Text: said[0].Message}
 		if f.Row > 0 {
 			out[n].Row = strconv.Itoa(f.Row)

@@ -29,10 +29,10 @@ func lookUpRecipient(req *console.Request) error {
 	if err != nil {
 		return err
 	}
-	var query JSONObject
-	query.addText("scheme", values.Fields["buyer_endpoint_scheme"])
-	query.addText("id", values.Fields["recipient_network_id"])
-	body, err := strictjson.Parse(query.Encoded())
+	var query strictjson.Object
+	query.AddText("scheme", values.Fields["buyer_endpoint_scheme"])
+	query.AddText("id", values.Fields["recipient_network_id"])
+	body, err := strictjson.Parse(query.Append(nil))
 	if err != nil {
 		return problem.For(api.CodeMalformedRequest).Because(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"quittance/client/api"
+	"quittance/internal/document/invoice"
 	"quittance/internal/front/console"
 	"quittance/internal/front/page"
 	"quittance/internal/front/view"
@@ -61,7 +62,7 @@ var profileCodes = map[string]string{ //nolint:gochecknoglobals // a constant ta
 // profileFields returns the company profile with the names of its codes, in the order of the API and without the logo.
 func profileFields(w *console.Words, p *api.Profile) []profileField {
 	var out []profileField
-	for _, field := range view.FieldsOf[api.Profile]() {
+	for _, field := range invoice.FieldsOf[api.Profile]() {
 		row := profileField{Name: field.Name, Value: field.Text(p)}
 		if row.Name == "logo" {
 			continue

@@ -57,13 +57,19 @@ func (v *visitor) exportedText(path string) string {
 	return text.String()
 }
 
-// shownValues returns the values as pages show them: some codes by name, and the buyer's address in the network as one.
+// shownValues returns the values as pages show them: some codes by name, dates in words, and the buyer's address in the
+// network as one.
 func shownValues(values map[string]string) map[string]string {
 	values = maps.Clone(values)
 	values["recipient_network_id"] = values["buyer_endpoint_scheme"] + ":" + values["recipient_network_id"]
 	delete(values, "buyer_endpoint_scheme")
 	values["buyer_subdivision"], values["buyer_country"] = "Dubai", "United Arab Emirates"
 	values["payment_means_code"] = "Clearing between partners"
+	for name, value := range values {
+		if day, err := time.Parse(time.DateOnly, value); err == nil {
+			values[name] = day.Format("2 Jan 2006")
+		}
+	}
 	return values
 }
 
