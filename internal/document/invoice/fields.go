@@ -2,6 +2,7 @@ package invoice
 
 import (
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -31,7 +32,7 @@ func appendFields[T any](out []Field[T], t reflect.Type, in Field[T]) []Field[T]
 		of := t.Field(at)
 		name, _, _ := strings.Cut(of.Tag.Get("json"), ",")
 		field := Field[T]{Name: in.Name + name, Section: in.Section, Tag: of.Tag,
-			index: append(in.index[:len(in.index):len(in.index)], at)}
+			index: append(slices.Clip(in.index), at)}
 		if field.Section == "" {
 			field.Section = of.Tag.Get("group")
 		}

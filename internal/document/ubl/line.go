@@ -84,7 +84,7 @@ func (n node) service(l *api.ParsedLine) {
 		if e.child(id).peek(scheme) != serviceScheme {
 			continue
 		}
-		other := n.with(classification, classificationCode).e != nil
+		other := n.classified(classificationCode).e != nil
 		if n.e = e; other {
 			n.text(id, "service_code", &l.ServiceCode, attribute{scheme, new(*string)})
 		} else {
@@ -107,10 +107,10 @@ func (n node) classification(l *api.ParsedLine) (nature bool) {
 	const natureCode, supplyType = "cbc:NatureCode", "cbc:CommodityCode"
 	attributes := []attribute{{"listID", &l.CommodityScheme}, {"listVersionID", &l.CommodityVersion}}
 	if n.out == nil {
-		n.with(classification, natureCode).text(natureCode, "tax_exemption_code", &l.TaxExemptionCode)
-		n.with(classification, supplyType).text(supplyType, "supply_type", &l.SupplyType)
+		n.classified(natureCode).text(natureCode, "tax_exemption_code", &l.TaxExemptionCode)
+		n.classified(supplyType).text(supplyType, "supply_type", &l.SupplyType)
 		if l.CommodityCode == nil {
-			n.with(classification, classificationCode).text(classificationCode, "commodity_code", &l.CommodityCode,
+			n.classified(classificationCode).text(classificationCode, "commodity_code", &l.CommodityCode,
 				attributes...)
 		}
 		return l.TaxExemptionCode != nil

@@ -183,9 +183,9 @@ func (n node) group(name string, describe func(node)) {
 	describe(n)
 }
 
-// with is the node of the first element of a name that has a child, while reading.
-func (n node) with(name, child string) node {
-	all := n.e.all(name)
+// classified is the node of the first classification of an item that has a child, while reading.
+func (n node) classified(child string) node {
+	all := n.e.all(classification)
 	n.e = nil
 	for _, e := range all {
 		if e.child(child) != nil {
