@@ -167,9 +167,17 @@ func (c *checker) texts() {
 	}
 	characters(c, invoice.SellerPath, sellerFields, c.seller())
 	if c.Credit != nil {
-		c.character("credit_note_number", &c.Credit.CreditNoteNumber)
-		c.character("reason", &c.Credit.Reason)
-		c.character("reason_code", c.Credit.ReasonCode)
+		for _, field := range [...]struct {
+			path  string
+			value *string
+		}{
+			{"credit_note_number", &c.Credit.CreditNoteNumber}, {"reason", &c.Credit.Reason},
+			{"reason_code", c.Credit.ReasonCode},
+		} {
+			if strings.ContainsFunc(text(field.value), notXML) {
+				c.character(field.path)
+			}
+		}
 	}
 }
 
@@ -183,19 +191,17 @@ var (
 		func(field invoice.Field[api.Profile]) bool { return field.Name == "logo" })
 )
 
-// characters checks the texts of some fields.
+// characters checks the texts of some fields. It makes a path only for what it finds.
 func characters[T any](c *checker, prefix string, fields []invoice.Field[T], of *T) {
 	for n := range fields {
-		if text, ok := fields[n].Pointer(of).(**string); ok {
-			c.character(prefix+fields[n].Name, *text)
+		if field := &fields[n]; !field.Number && strings.ContainsFunc(field.Text(of), notXML) {
+			c.character(prefix + field.Name)
 		}
 	}
 }
 
-func (c *checker) character(path string, text *string) {
-	if text != nil && strings.ContainsFunc(*text, notXML) {
-		c.add(path, ruleCharacter, ruleIDs{}, "contains a character that cannot be written in XML")
-	}
+func (c *checker) character(path string) {
+	c.add(path, ruleCharacter, ruleIDs{}, "contains a character that cannot be written in XML")
 }
 
 // notXML tells whether a character is not one of XML 1.0.

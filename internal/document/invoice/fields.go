@@ -57,8 +57,8 @@ func appendFields[T any](out []Field[T], t reflect.Type, in Field[T]) []Field[T]
 
 // value returns the field of a value; ok is false if the group that it is in is absent.
 func (f Field[T]) value(of *T) (value reflect.Value, ok bool) {
-	value = reflect.ValueOf(of).Elem()
-	for _, at := range f.index {
+	value = reflect.ValueOf(of).Elem().Field(f.index[0])
+	for _, at := range f.index[1:] {
 		if value.Kind() == reflect.Pointer {
 			if value.IsNil() {
 				return reflect.Value{}, false
@@ -97,9 +97,12 @@ func (f Field[T]) Set(of *T, text *string) {
 
 // Text returns the text of the field, or "" if it is absent. Decimals keep their digits.
 func (f Field[T]) Text(of *T) string {
+	if value, ok := f.value(of); !ok || value.IsNil() {
+		return ""
+	} else if !f.Number {
+		return value.Elem().String()
+	}
 	switch value := f.Pointer(of).(type) {
-	case **string:
-		return text(*value)
 	case **api.Decimal:
 		return number(*value)
 	case **api.Amount:

@@ -77,8 +77,15 @@ type Reader func(c *Column, text string, given Given) (value string, fault *api.
 // drafts is the API's decoder of drafts.
 var drafts = strictjson.For[api.Draft]() //nolint:gochecknoglobals // a plan of a type, read only
 
-// countries are the paths of the fields with a country.
-var countries = [...]string{"buyer_country", "delivery.country", "tax_representative.country"} //nolint:gochecknoglobals // a constant list
+// countries are the paths of the fields of an invoice with a country.
+var countries = func() (paths []string) { //nolint:gochecknoglobals // a constant list
+	for _, field := range draftFields {
+		if field.Tag.Get("codes") == "countries" {
+			paths = append(paths, field.Name)
+		}
+	}
+	return paths
+}()
 
 // maxItems is the maximum number of items of a draft. One more is decoded, which is a fault.
 const maxItems = 1_000
