@@ -157,6 +157,12 @@ func ItemClassifications() *List[Entry] { return itemClassifications() }
 // rule BR-CL-07). It has no names.
 func ObjectSchemes() *List[Entry] { return objectSchemes() }
 
+// AllowanceReasons returns the reasons of allowances (EN 16931 BT-98 and BT-140, UNCL5189, rule BR-CL-19).
+func AllowanceReasons() *List[Entry] { return allowanceReasons() }
+
+// ChargeReasons returns the reasons of charges (EN 16931 BT-105 and BT-145, UNCL7161, rule BR-CL-20).
+func ChargeReasons() *List[Entry] { return chargeReasons() }
+
 // TaxPoints returns what sets the tax point date (EN 16931 BT-8, UNTDID 2475, rule BR-CL-06).
 func TaxPoints() *List[Entry] { return taxPoints() }
 
@@ -191,6 +197,8 @@ var (
 	itemClassifications = lazy("uncl7143_item_classification.csv", plain)
 	exemptionReasons    = lazy("vatex.csv", plain)
 	objectSchemes       = lazy("untdid1153_object.csv", plain)
+	allowanceReasons    = lazy("uncl5189_allowance_reason.csv", plain)
+	chargeReasons       = lazy("uncl7161_charge_reason.csv", plain)
 	taxPoints           = lazy("untdid2475_tax_point.csv", plain)
 	billingFrequencies  = lazy("ae_billing_frequency.csv", plain)
 	supplyTypes         = lazy("ae_supply_type.csv", plain)
