@@ -74,3 +74,26 @@ type PaymentCard struct {
 	Network *string `json:"network" maxLength:"64" doc:"Network of the card, which UBL asks for (BG-18)." example:"VISA"`
 	Holder  *string `json:"holder" maxLength:"256" doc:"Card holder (BT-88)." example:"A. Palm"`
 }
+
+// LineAllowance is an allowance, which lowers the amount of a line, or a charge, which raises it (BG-27, BG-28).
+type LineAllowance struct {
+	Amount     *Decimal `json:"amount" unit:"money" doc:"Amount without tax (BT-136, of a charge BT-141); if absent, percent of base_amount." example:"5.00"`
+	BaseAmount *Decimal `json:"base_amount" minimum:"0" unit:"money" doc:"Amount that percent is of (BT-137, BT-142); goes with percent." example:"100.00"`
+	Percent    *Decimal `json:"percent" minimum:"0" unit:"percent" doc:"Per cent of base_amount (BT-138, BT-143)." example:"5"`
+	Reason     *string  `json:"reason" maxLength:"256" doc:"Reason (BT-139, BT-144)." example:"Discount"`
+	ReasonCode *string  `json:"reason_code" maxLength:"64" codes:"allowance-reasons" doc:"Coded reason: of an allowance UNCL5189 (BT-140), of a charge UNCL7161 (BT-145)." example:"95"`
+}
+
+// Allowance is an allowance, which lowers the total of an invoice, or a charge, which raises it (BG-20, BG-21).
+type Allowance struct {
+	Amount      *Decimal `json:"amount" unit:"money" doc:"Amount without tax (BT-92, of a charge BT-99); if absent, percent of base_amount." example:"50.00"`
+	BaseAmount  *Decimal `json:"base_amount" minimum:"0" unit:"money" doc:"Amount that percent is of (BT-93, BT-100); goes with percent." example:"1000.00"`
+	Percent     *Decimal `json:"percent" minimum:"0" unit:"percent" doc:"Per cent of base_amount (BT-94, BT-101)." example:"5"`
+	Reason      *string  `json:"reason" maxLength:"256" doc:"Reason (BT-97, BT-104)." example:"Discount"`
+	ReasonCode  *string  `json:"reason_code" maxLength:"64" codes:"allowance-reasons" doc:"Coded reason: of an allowance UNCL5189 (BT-98), of a charge UNCL7161 (BT-105)." example:"95"`
+	VATCategory *string  `json:"vat_category" maxLength:"64" codes:"tax-categories" doc:"Tax category (BT-95, BT-102, UNCL5305)." example:"S"`
+	VATRate     *Decimal `json:"vat_rate" minimum:"0" unit:"percent" doc:"Tax rate in per cent (BT-96, BT-103), as in a line." example:"5"`
+
+	TaxExemptionCode   *string `json:"tax_exemption_code" maxLength:"64" codes:"tax-exemptions" doc:"Coded reason why no tax is charged (BT-121), if no line of the category has it." example:"VATEX-EU-AE"`
+	TaxExemptionReason *string `json:"tax_exemption_reason" maxLength:"1024" doc:"Why no tax is charged (BT-120), if no line of the category says it." example:"Reverse charge"`
+}

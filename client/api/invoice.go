@@ -62,6 +62,10 @@ type Draft struct {
 	TransactionFlags      *string              `json:"transaction_flags" pattern:"^[01]{8}$" patternDescription:"eight digits, each 0 or 1" group:"tax" doc:"Kinds of supply, one digit each, 1 for yes: free trade zone, deemed supply, profit margin scheme, summary invoice, continuous supply, agent billing, electronic commerce, export (BTAE-02)." example:"00000001"`
 	BeneficiaryID         *string              `json:"beneficiary_id" maxLength:"64" group:"tax" doc:"Beneficiary of a supply that involves a free trade zone of the UAE (BTAE-01)." example:"189098765401003"`
 	PrincipalID           *string              `json:"principal_id" maxLength:"64" group:"tax" doc:"Tax registration of the principal in whose name an agent invoices in the UAE (BTAE-14)." example:"155667745601003"`
+	PrepaidAmount         *Decimal             `json:"prepaid_amount" group:"charges" unit:"money" doc:"What has been paid already (BT-113), within the currency's minor unit." example:"50.00"`
+	RoundingAmount        *Decimal             `json:"rounding_amount" group:"charges" unit:"money" doc:"What is added to round the amount due (BT-114), within the currency's minor unit; may be negative." example:"-0.02"`
+	Allowances            []Allowance          `json:"allowances" nullable:"true" maxItems:"100" doc:"Allowances on the whole invoice (BG-20), such as a discount."`
+	Charges               []Allowance          `json:"charges" nullable:"true" maxItems:"100" doc:"Charges on the whole invoice (BG-21), such as freight."`
 	TaxRepresentative     *TaxRepresentative   `json:"tax_representative" group:"representative" doc:"Who represents the seller towards the tax authority (BG-11)."`
 	Items                 []Item               `json:"items" required:"true" nullable:"false" minItems:"1" maxItems:"1000" doc:"Invoice lines (BG-25)."`
 }
@@ -86,19 +90,21 @@ type Item struct {
 	VATCategory         *string  `json:"vat_category" maxLength:"64" codes:"tax-categories" doc:"Tax category (BT-151, UNCL5305)." example:"S"`
 	VATRate             *Decimal `json:"vat_rate" minimum:"0" unit:"percent" doc:"Tax rate in per cent (BT-152). Above 0 for S; 0 for Z, E, G and K; 0 or absent for O. For AE and N it is information: their tax is 0." example:"5"`
 
-	TaxExemptionCode     *string     `json:"tax_exemption_code" maxLength:"64" codes:"tax-exemptions" doc:"Coded reason why no tax is charged (BT-121)." example:"DL8.46.1"`
-	TaxExemptionReason   *string     `json:"tax_exemption_reason" maxLength:"1024" doc:"Why no tax is charged (BT-120)." example:"Certain financial services"`
-	CommodityCode        *string     `json:"commodity_code" maxLength:"64" doc:"Classification of the item (BT-158), such as a customs tariff number." example:"84713000"`
-	CommodityScheme      *string     `json:"commodity_scheme" maxLength:"64" doc:"Scheme of commodity_code (BT-158-1)." example:"HS"`
-	CommodityVersion     *string     `json:"commodity_version" maxLength:"64" doc:"Version of commodity_scheme (BT-158-2)." example:"2022"`
-	SupplyType           *string     `json:"supply_type" maxLength:"64" codes:"supply-types" doc:"G for goods, S for services, B for both, in the UAE (BTAE-13)." example:"G"`
-	ServiceCode          *string     `json:"service_code" maxLength:"64" doc:"Service accounting code in the UAE (BTAE-17), of an item that has a tariff number too." example:"998311"`
-	OrderLine            *string     `json:"order_line_reference" maxLength:"64" doc:"Line of the purchase order (BT-132)." example:"10"`
-	OrderReference       *string     `json:"order_reference" maxLength:"64" doc:"Purchase order of the line, in a summary invoice of the UAE (BT-183)." example:"PO-4712"`
-	InvoicedObject       *string     `json:"invoiced_object" maxLength:"64" doc:"What the line is about, such as a meter (BT-128)." example:"METER-8892"`
-	InvoicedObjectScheme *string     `json:"invoiced_object_scheme" maxLength:"64" doc:"Scheme of invoiced_object (BT-128-1, UNTDID 1153)." example:"MG"`
-	Period               *LinePeriod `json:"period" doc:"Period that the line is for (BG-26)."`
-	LotNumber            *string     `json:"lot_number" maxLength:"64" doc:"Lot of the item, for the UAE (BTAE-24)." example:"LOT-2026-02"`
+	TaxExemptionCode     *string         `json:"tax_exemption_code" maxLength:"64" codes:"tax-exemptions" doc:"Coded reason why no tax is charged (BT-121)." example:"DL8.46.1"`
+	TaxExemptionReason   *string         `json:"tax_exemption_reason" maxLength:"1024" doc:"Why no tax is charged (BT-120)." example:"Certain financial services"`
+	CommodityCode        *string         `json:"commodity_code" maxLength:"64" doc:"Classification of the item (BT-158), such as a customs tariff number." example:"84713000"`
+	CommodityScheme      *string         `json:"commodity_scheme" maxLength:"64" doc:"Scheme of commodity_code (BT-158-1)." example:"HS"`
+	CommodityVersion     *string         `json:"commodity_version" maxLength:"64" doc:"Version of commodity_scheme (BT-158-2)." example:"2022"`
+	SupplyType           *string         `json:"supply_type" maxLength:"64" codes:"supply-types" doc:"G for goods, S for services, B for both, in the UAE (BTAE-13)." example:"G"`
+	ServiceCode          *string         `json:"service_code" maxLength:"64" doc:"Service accounting code in the UAE (BTAE-17), of an item that has a tariff number too." example:"998311"`
+	OrderLine            *string         `json:"order_line_reference" maxLength:"64" doc:"Line of the purchase order (BT-132)." example:"10"`
+	OrderReference       *string         `json:"order_reference" maxLength:"64" doc:"Purchase order of the line, in a summary invoice of the UAE (BT-183)." example:"PO-4712"`
+	InvoicedObject       *string         `json:"invoiced_object" maxLength:"64" doc:"What the line is about, such as a meter (BT-128)." example:"METER-8892"`
+	InvoicedObjectScheme *string         `json:"invoiced_object_scheme" maxLength:"64" doc:"Scheme of invoiced_object (BT-128-1, UNTDID 1153)." example:"MG"`
+	Period               *LinePeriod     `json:"period" doc:"Period that the line is for (BG-26)."`
+	Allowances           []LineAllowance `json:"allowances" nullable:"true" maxItems:"20" doc:"Allowances on the line (BG-27)."`
+	Charges              []LineAllowance `json:"charges" nullable:"true" maxItems:"20" doc:"Charges on the line (BG-28)."`
+	LotNumber            *string         `json:"lot_number" maxLength:"64" doc:"Lot of the item, for the UAE (BTAE-24)." example:"LOT-2026-02"`
 }
 
 // Invoice is an invoice as returned: every creation field, and information about its submission. The four states are
@@ -106,6 +112,7 @@ type Item struct {
 type Invoice struct {
 	ID string `json:"id" doc:"Identifier." format:"uuid"`
 	Draft
+	AmountDue   *Amount     `json:"amount_due" doc:"What is asked for (BT-115): total_amount less prepaid_amount, plus rounding_amount."`
 	Submitted   bool        `json:"submitted" doc:"True as soon as the intent to submit is stored. It does not mean that the document was delivered."`
 	SubmittedAt *time.Time  `json:"submitted_at" doc:"When the intent to submit was stored."`
 	Complete    bool        `json:"complete" doc:"True if missing is empty: nothing is missing for submission or contradicts itself, including what the document format of the connection needs, if it has one."`
@@ -211,9 +218,13 @@ type Preflight struct {
 
 // Computed are the totals of a draft. Each is null if it cannot be computed from the draft.
 type Computed struct {
-	Net   *Amount `json:"net" doc:"Sum of the lines."`
-	Tax   *Amount `json:"tax" doc:"Sum of the tax per category and rate. The categories Z, E, AE, N, G, K and O have no tax."`
-	Total *Amount `json:"total" doc:"Sum of net and tax."`
+	Lines      *Amount `json:"lines" doc:"Sum of the amounts of the lines (BT-106), each after its own allowances and charges."`
+	Allowances *Amount `json:"allowances" doc:"Sum of the allowances on the whole invoice (BT-107)."`
+	Charges    *Amount `json:"charges" doc:"Sum of the charges on the whole invoice (BT-108)."`
+	Net        *Amount `json:"net" doc:"Total without tax (BT-109): lines less allowances, plus charges."`
+	Tax        *Amount `json:"tax" doc:"Sum of the tax per category and rate (BT-110). The categories Z, E, AE, N, G, K and O have no tax."`
+	Total      *Amount `json:"total" doc:"Sum of net and tax (BT-112)."`
+	AmountDue  *Amount `json:"amount_due" doc:"Total less prepaid_amount, plus rounding_amount (BT-115)."`
 }
 
 // Amount is a computed amount: an exact JSON number, which may have more digits than a [Decimal].

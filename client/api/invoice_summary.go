@@ -62,7 +62,10 @@ type InvoiceSummary struct {
 	TransactionFlags      *string              `json:"transaction_flags" pattern:"^[01]{8}$" patternDescription:"eight digits, each 0 or 1" group:"tax" doc:"Kinds of supply, one digit each, 1 for yes: free trade zone, deemed supply, profit margin scheme, summary invoice, continuous supply, agent billing, electronic commerce, export (BTAE-02)." example:"00000001"`
 	BeneficiaryID         *string              `json:"beneficiary_id" maxLength:"64" group:"tax" doc:"Beneficiary of a supply that involves a free trade zone of the UAE (BTAE-01)." example:"189098765401003"`
 	PrincipalID           *string              `json:"principal_id" maxLength:"64" group:"tax" doc:"Tax registration of the principal in whose name an agent invoices in the UAE (BTAE-14)." example:"155667745601003"`
+	PrepaidAmount         *Decimal             `json:"prepaid_amount" group:"charges" unit:"money" doc:"What has been paid already (BT-113), within the currency's minor unit." example:"50.00"`
+	RoundingAmount        *Decimal             `json:"rounding_amount" group:"charges" unit:"money" doc:"What is added to round the amount due (BT-114), within the currency's minor unit; may be negative." example:"-0.02"`
 	TaxRepresentative     *TaxRepresentative   `json:"tax_representative" group:"representative" doc:"Who represents the seller towards the tax authority (BG-11)."`
+	AmountDue             *Amount              `json:"amount_due" doc:"What is asked for (BT-115): total_amount less prepaid_amount, plus rounding_amount."`
 	ItemCount             int                  `json:"item_count" minimum:"0" doc:"Number of invoice lines; read the invoice for the lines themselves." example:"1"`
 	Submitted             bool                 `json:"submitted" doc:"True as soon as the intent to submit is stored. It does not mean that the document was delivered."`
 	SubmittedAt           *time.Time           `json:"submitted_at" doc:"When the intent to submit was stored."`

@@ -2,6 +2,7 @@ package document_test
 
 import (
 	"math/big"
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,12 +31,43 @@ func invoiced(t *rapid.T, p document.Profile) document.Document {
 		}
 		d.Draft.Items = append(d.Draft.Items, item)
 	}
+	reduced(t, d.Draft, currency)
 	total := document.Totals(p, d).Total
 	if total == nil {
 		t.Fatalf("no totals: %+v", d.Draft)
 	}
 	d.Draft.TotalAmount = new(api.MustDecimal(string(*total)))
 	return d
+}
+
+// reduced adds allowances and charges on both levels, in any category, and what is paid already.
+func reduced(t *rapid.T, d *api.Draft, currency string) {
+	digits := min(invoice.FormatDigits, map[string]int{"JPY": 0}[currency]+2*min(1, len(strings.Trim(currency, "JPY"))))
+	entry := func(name string) (x api.LineAllowance) {
+		if x.Amount = drawn(t, name, 0, 400, digits); rapid.IntRange(0, 2).Draw(t, name+" by") == 0 {
+			x.Amount, x.BaseAmount, x.Percent = nil, drawn(t, name+" base", 0, 50_000, 2), drawn(t, name+" percent", 0, 300, 2)
+		}
+		return x
+	}
+	list := func(name string, likely int) (out []api.LineAllowance) {
+		for rapid.IntRange(0, 9).Draw(t, name) < likely && len(out) < 3 {
+			out = append(out, entry(name))
+		}
+		return out
+	}
+	for n := range d.Items {
+		d.Items[n].Allowances, d.Items[n].Charges = list("line allowance", 2), list("line charge", 2)
+	}
+	for name, on := range map[string]*[]api.Allowance{"allowance": &d.Allowances, "charge": &d.Charges} {
+		for _, x := range list(name, 3) {
+			like := rapid.SampledFrom(d.Items).Draw(t, name+" like")
+			*on = append(*on, api.Allowance{Amount: x.Amount, BaseAmount: x.BaseAmount, Percent: x.Percent,
+				VATCategory: like.VATCategory, VATRate: like.VATRate})
+		}
+	}
+	if rapid.Bool().Draw(t, "prepaid") {
+		d.PrepaidAmount, d.RoundingAmount = drawn(t, "paid", 0, 9999, digits), drawn(t, "rounding", -9, 9, digits)
+	}
 }
 
 // drawn draws a decimal of 10^-scale at most.
@@ -73,10 +105,14 @@ func TestOneArithmetic(t *testing.T) {
 					t.Fatalf("advice on the computed total: %v", advice)
 				}
 				written := readBack(t, p, d)
-				same(t, "payable", written.Totals.Payable, d.Draft.TotalAmount.String())
+				same(t, "payable", written.Totals.Payable, string(*document.Totals(p, d).AmountDue))
 				same(t, "net", written.Totals.Net, string(*document.Totals(p, d).Net))
 				same(t, "tax", written.Totals.Tax, string(*document.Totals(p, d).Tax))
-				creditInParts(t, p, d)
+				creditInFull(t, p, d)
+				if worth := invoice.Remain(d.Draft, nil, p.Arithmetic()); slices.ContainsFunc(worth.Lines,
+					func(l invoice.RemainingLine) bool { return strings.Trim(string(l.NetAmount), "0.") != "" }) {
+					creditInParts(t, p, d)
+				} // otherwise no line has an amount that a part could take
 			})
 		})
 	}
@@ -96,9 +132,11 @@ func TestRoundedByItsAuthor(t *testing.T) {
 		d.Draft.TotalAmount = new(api.MustDecimal(stated.FloatString(3)))
 		found := aboutAmounts(p, d)
 		if len(found) == 0 {
-			same(t, "payable", readBack(t, p, d).Totals.Payable, d.Draft.TotalAmount.String())
+			same(t, "payable", readBack(t, p, d).Totals.Payable,
+				invoice.AmountDue(d.Draft.TotalAmount.String(), d.Draft).String())
 			unit := map[string]int64{"JPY": 100}[*d.Draft.Currency]
-			if limit := big.NewRat(max(unit, 1)*int64(len(d.Draft.Items)), 100); new(big.Rat).Abs(off).Cmp(limit) > 0 {
+			if limit := big.NewRat(max(unit, 1)*int64(len(d.Draft.Items)+len(d.Draft.Allowances)+
+				len(d.Draft.Charges)), 100); new(big.Rat).Abs(off).Cmp(limit) > 0 {
 				t.Fatalf("%s is accepted instead of %s", stated.FloatString(3), total.FloatString(3))
 			}
 		}
@@ -109,6 +147,23 @@ func TestRoundedByItsAuthor(t *testing.T) {
 			}
 		}
 	})
+}
+
+// creditInFull credits all of an invoice. The credit note asks for what was invoiced, what was paid before included.
+func creditInFull(t *rapid.T, p document.Profile, d document.Document) {
+	credit, faults := invoice.NewCredit(d.Draft, nil, &api.CreditNoteRequest{Kind: new(api.CreditFull)}, p.Arithmetic())
+	if len(faults) > 0 {
+		t.Fatalf("the whole cannot be credited: %v", faults)
+	}
+	d.Credit = &api.CreditNote{Kind: credit.Kind, TotalAmount: credit.Total, Items: credit.Items,
+		Currency: *d.Draft.Currency}
+	if found := aboutAmounts(p, d); len(found) > 0 {
+		t.Fatalf("the credit note of the whole cannot be sent: %v", found)
+	}
+	unpaid := *d.Draft
+	unpaid.PrepaidAmount = nil
+	same(t, "payable of the whole", readBack(t, p, d).Totals.Payable,
+		invoice.AmountDue(unpaid.TotalAmount.String(), &unpaid).String())
 }
 
 // creditInParts credits an invoice line by line, in parts, until nothing is left of it.
@@ -123,6 +178,12 @@ func creditInParts(t *rapid.T, p document.Profile, d document.Document) {
 				continue
 			}
 			if !rest && len(request.Items) > 0 && rapid.IntRange(0, 2).Draw(t, "skip") == 0 {
+				continue
+			}
+			if quantity, _ := new(big.Rat).SetString(string(line.Quantity)); quantity.Sign() > 0 &&
+				rapid.IntRange(0, 2).Draw(t, "counted") == 0 && !rest {
+				counted := api.MustDecimal(string(line.Quantity))
+				request.Items = append(request.Items, api.CreditItemRequest{Position: new(n), Quantity: &counted})
 				continue
 			}
 			amount := api.MustDecimal(string(line.NetAmount))
@@ -143,9 +204,13 @@ func creditInParts(t *rapid.T, p document.Profile, d document.Document) {
 			t.Fatalf("the rest cannot be credited: %v", faults)
 		}
 		note := d
-		note.Credit = &api.CreditNote{TotalAmount: credit.Total, Items: credit.Items, Currency: *d.Draft.Currency}
+		note.Credit = &api.CreditNote{Kind: credit.Kind, TotalAmount: credit.Total, Items: credit.Items,
+			Currency: *d.Draft.Currency}
 		if found := aboutAmounts(p, note); len(found) > 0 {
 			t.Fatalf("credit %d of %s cannot be sent: %v", part, *d.Draft.Currency, found)
+		}
+		for n, line := range document.Statement(p, note).Lines {
+			same(t, "the amount of a credited line", line.Net, string(*credit.Items[n].NetAmount))
 		}
 		same(t, "payable of the credit note", readBack(t, p, note).Totals.Payable, string(credit.Total))
 		value, _ := new(big.Rat).SetString(string(credit.Total))

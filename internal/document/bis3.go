@@ -32,9 +32,10 @@ func (c *checker) bis3() {
 	c.national()
 }
 
-// has tells whether a line has a category.
+// has tells whether a line has a category, or an allowance or a charge on the document.
 func (c *checker) has(category string) bool {
-	return slices.ContainsFunc(c.lines, func(l line) bool { return l.category == category })
+	return slices.ContainsFunc(c.lines, func(l line) bool { return l.category == category }) ||
+		slices.ContainsFunc(c.allowances, func(x allowance) bool { return x.Category == category })
 }
 
 // taxNumbers checks the tax numbers of both parties. A document that is not subject to tax shows none (BR-O-02).
@@ -90,18 +91,7 @@ func (c *checker) countryPrefix(number, path string) {
 
 // unionLine checks the tax of a line, and its classification.
 func (c *checker) unionLine(l *line) {
-	switch l.category {
-	case "", standardRate, zeroRated, exempt, reverseCharge, export, outOfScope, intraUnion, canaryTax, ceutaTax:
-	default:
-		if codelist.TaxCategories().Accepts(l.category, c.profile.ruleSets()...) { // otherwise it is reported already
-			c.add(l.path+".vat_category", ruleNotSupported, ruleIDs{}, "is a tax that documents here do not support")
-		}
-	}
-	if l.category == outOfScope && slices.ContainsFunc(c.lines,
-		func(other line) bool { return other.category != outOfScope }) {
-		c.add(l.path+".vat_category", ruleNotCombinable, both("BR-O-12"),
-			"a line that is not subject to tax cannot be on one invoice with lines that are")
-	}
+	c.unionCategory(l.category, l.path+".vat_category")
 	if rate := number(l.item.VATRate); l.category == reverseCharge && rate != "" && decimal(rate).Sign() != 0 {
 		c.add(l.path+".vat_rate", ruleTaxRate, both("BR-AE-05"), "the rate of a line with reverse charge is 0")
 	}
@@ -109,6 +99,21 @@ func (c *checker) unionLine(l *line) {
 		!codelist.ItemClassifications().Has(scheme) {
 		c.add(l.path+".commodity_scheme", ruleCommodity, both("BR-CL-13"),
 			"is not a scheme of UNTDID 7143, such as HS for a tariff number, or 0160 for a GTIN")
+	}
+}
+
+// unionCategory checks the tax category of a line, or of an allowance or a charge on the document.
+func (c *checker) unionCategory(category, path string) {
+	switch category {
+	case "", standardRate, zeroRated, exempt, reverseCharge, export, outOfScope, intraUnion, canaryTax, ceutaTax:
+	default:
+		if codelist.TaxCategories().Accepts(category, c.profile.ruleSets()...) { // otherwise it is reported already
+			c.add(path, ruleNotSupported, ruleIDs{}, "is a tax that documents here do not support")
+		}
+	}
+	if category == outOfScope && c.subject {
+		c.add(path, ruleNotCombinable, both("BR-O-12"),
+			"what is not subject to tax cannot be on one invoice with what is")
 	}
 }
 
@@ -132,40 +137,47 @@ func categoryRule(category, number string) string {
 	return "BR-" + category + "-" + number
 }
 
-// reasons checks why no tax is charged. The document says it once for each category, in the tax breakdown: one line
-// must say it, and no other line anything else.
+// reasons checks why no tax is charged. The document says it once for each category, in the tax breakdown: one line, or
+// an allowance or a charge, must say it, and no other anything else.
 func (c *checker) reasons() {
-	first := map[string]*line{}
-	for i := range c.lines {
-		l := &c.lines[i]
-		if !reasoned(l.category) {
-			continue
+	type given struct {
+		path string
+		reason
+	}
+	first, order := map[string]given{}, []string(nil)
+	check := func(category string, found given) {
+		if !reasoned(category) {
+			return
 		}
-		said := first[l.category]
+		said, known := first[category]
+		if !known {
+			order = append(order, category)
+		}
 		switch {
-		case said == nil || !hasReason(said.item):
-			first[l.category] = l
-		case hasReason(l.item) && (text(said.item.TaxExemptionCode) != text(l.item.TaxExemptionCode) ||
-			text(said.item.TaxExemptionReason) != text(l.item.TaxExemptionReason)):
-			c.add(l.path+".tax_exemption_reason", ruleNotCombinable, both(categoryRule(l.category, "01")),
-				"an invoice gives one reason for all lines of category "+l.category)
+		case !known || !said.given() && found.given():
+			first[category] = found
+		case found.given() && (text(said.code) != text(found.code) || text(said.words) != text(found.words)):
+			c.add(found.path+".tax_exemption_reason", ruleNotCombinable, both(categoryRule(category, "01")),
+				"an invoice gives one reason for all that is of category "+category)
 		}
 	}
 	for i := range c.lines {
-		l := &c.lines[i]
-		if first[l.category] != l {
-			continue
-		}
-		code := text(l.item.TaxExemptionCode)
-		path := l.path + ".tax_exemption_code"
-		if !hasReason(l.item) {
-			c.need("", l.path+".tax_exemption_reason", both(categoryRule(l.category, "10")),
+		check(c.lines[i].category, given{c.lines[i].path, c.lines[i].reason()})
+	}
+	for i := range c.allowances {
+		check(c.allowances[i].Category, given{c.allowances[i].path, c.allowances[i].exemption()})
+	}
+	for _, category := range order {
+		found := first[category]
+		code, path := text(found.code), found.path+".tax_exemption_code"
+		if !found.given() {
+			c.need("", found.path+".tax_exemption_reason", both(categoryRule(category, "10")),
 				"the invoice must say why no tax is charged: a reason or its code")
 		}
 		if code != "" && !codelist.ExemptionReasons().Has(code) {
 			c.add(path, ruleTaxExemption, both("BR-CL-22"), "is not a reason of the list VATEX, such as VATEX-EU-AE")
 		}
-		if of, ok := unionReasons[strings.ToUpper(code)]; ok && of.category != l.category {
+		if of, ok := unionReasons[strings.ToUpper(code)]; ok && of.category != category {
 			c.add(path, ruleTaxExemption, both(of.id), "is a reason of category "+of.category)
 		}
 	}

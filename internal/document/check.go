@@ -3,6 +3,7 @@ package document
 import (
 	"fmt"
 	"math/big"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -50,18 +51,27 @@ const (
 	rulePrincipal      = "principal_is_seller"
 	ruleCombination    = "payment_combination"
 	rulePaymentTerms   = "payment_terms_format"
+	ruleMinorUnit      = "minor_unit"
+	rulePercentage     = "percentage_mismatch"
+
+	ruleAllowanceReason = "allowance_reason_unknown"
 )
 
 // checker collects the findings of one document.
 type checker struct {
 	Document
-	profile  Profile
-	lines    []line
-	findings Findings
+	profile    Profile
+	lines      []line
+	allowances []allowance
+	subject    bool // something on the document is subject to tax
+	findings   Findings
 }
 
 func newChecker(p Profile, d Document) *checker {
-	return &checker{Document: d, profile: p, lines: documentLines(p, d)}
+	c := &checker{Document: d, profile: p, lines: documentLines(p, d), allowances: documentAllowances(p, d)}
+	c.subject = slices.ContainsFunc(c.lines, func(l line) bool { return l.category != outOfScope }) ||
+		slices.ContainsFunc(c.allowances, func(x allowance) bool { return x.Category != outOfScope })
+	return c
 }
 
 // add adds a finding at a path of the request. ids are the official rules of PINT-AE and of BIS Billing 3, "" where
@@ -132,7 +142,34 @@ var requirements = map[string]requirement{ //nolint:gochecknoglobals // a consta
 	"vat_category":       {ruleIDs{"ibr-145-ae", "BR-CO-04"}, "the line needs its tax category"},
 	"vat_rate": {ruleIDs{"ibr-119-ae", "BR-48"},
 		"the line needs its tax rate, which is 0 where no tax is charged"},
+	"allowances.amount":       {ruleIDs{"ibr-031", "BR-31"}, allowanceAmount},
+	"allowances.vat_category": {ruleIDs{"aligned-ibrp-032", "BR-32"}, "the allowance needs its tax category"},
+	"allowances.vat_rate":     {ruleIDs{}, allowanceRate},
+	"charges.amount":          {ruleIDs{"ibr-036", "BR-36"}, allowanceAmount},
+	"charges.vat_category":    {ruleIDs{"aligned-ibrp-037", "BR-37"}, "the charge needs its tax category"},
+	"charges.vat_rate":        {ruleIDs{}, allowanceRate},
+
+	"items.allowances.amount": {ruleIDs{"ibr-041", "BR-41"}, allowanceAmount},
+	"items.charges.amount":    {ruleIDs{"ibr-043", "BR-43"}, allowanceAmount},
 }
+
+const (
+	allowanceAmount = "an allowance or a charge needs its amount, or the percentage and the amount that it is of"
+	allowanceRate   = "an allowance or a charge needs its tax rate, which is 0 where no tax is charged"
+)
+
+// fieldOf returns the name of a field without positions: items.charges.amount for items[2].charges[0].amount, and name
+// for items[2].name.
+func fieldOf(path string) string {
+	name := positions.ReplaceAllString(path, "")
+	if item, inItem := strings.CutPrefix(name, "items."); inItem && !strings.Contains(item, ".") {
+		return item
+	}
+	return name
+}
+
+// positions are the positions in a path.
+var positions = regexp.MustCompile(`\[[0-9]+\]`)
 
 // written returns the paths of the items that are lines of the document: for a credit note those that it credits.
 func (c *checker) written() map[string]bool {
@@ -148,11 +185,10 @@ func (c *checker) written() map[string]bool {
 func (c *checker) required() {
 	credited := c.written()
 	for _, path := range invoice.Missing(c.Draft) {
-		item, field, inItem := strings.Cut(path, ".")
-		if !inItem {
-			field = path
-		}
-		if c.Credit != nil && (field == "due_date" || field == "payment_means_code" || inItem && !credited[item]) {
+		item, _, _ := strings.Cut(path, ".")
+		field := fieldOf(path)
+		if c.Credit != nil && (field == "due_date" || field == "payment_means_code" ||
+			strings.HasPrefix(item, "items[") && !credited[item]) {
 			continue
 		}
 		c.need("", c.draftPath(path), requirements[field].ids, requirements[field].message)
@@ -164,7 +200,9 @@ func (c *checker) texts() {
 	characters(c, c.draftPath(""), draftFields, c.Draft)
 	for i := range c.lines {
 		characters(c, c.lines[i].path+".", itemFields, c.lines[i].item)
+		c.reasonCharacters(c.lines[i].allowances)
 	}
+	c.reasonCharacters(c.allowances)
 	characters(c, invoice.SellerPath, sellerFields, c.seller())
 	if c.Credit != nil {
 		for _, field := range [...]struct {
@@ -196,6 +234,27 @@ func characters[T any](c *checker, prefix string, fields []invoice.Field[T], of 
 	for n := range fields {
 		if field := &fields[n]; !field.Number && strings.ContainsFunc(field.Text(of), notXML) {
 			c.character(prefix + field.Name)
+		}
+	}
+}
+
+// reasonCharacters checks the texts of allowances and charges.
+func (c *checker) reasonCharacters(all []allowance) {
+	for i := range all {
+		x := &all[i]
+		for _, field := range [...]struct {
+			name  string
+			value *string
+		}{{".reason", x.reason}, {".reason_code", x.reasonCode}} {
+			if strings.ContainsFunc(text(field.value), notXML) {
+				c.character(x.path + field.name)
+			}
+		}
+		if x.of == nil {
+			continue
+		}
+		if strings.ContainsFunc(text(x.of.TaxExemptionReason), notXML) {
+			c.character(x.path + ".tax_exemption_reason")
 		}
 	}
 }
@@ -333,11 +392,16 @@ func (c *checker) article(l *line) {
 func (c *checker) contradictions() {
 	emirati := map[string]string{
 		"BR-S-05": "aligned-ibrp-s-05", "BR-Z-05": "aligned-ibrp-z-05", "BR-E-05": "aligned-ibrp-e-05",
-		"BR-O-05": "aligned-ibrp-o-05",
+		"BR-O-05": "aligned-ibrp-o-05", "BR-S-06": "aligned-ibrp-s-06", "BR-Z-06": "aligned-ibrp-z-06",
+		"BR-E-06": "aligned-ibrp-e-06", "BR-O-06": "aligned-ibrp-o-06", "BR-S-07": "aligned-ibrp-s-07",
+		"BR-Z-07": "aligned-ibrp-z-07", "BR-E-07": "aligned-ibrp-e-07", "BR-O-07": "aligned-ibrp-o-07",
 	}
 	written := c.written()
+	for i := range c.allowances {
+		written[strings.TrimPrefix(c.allowances[i].path, CreditedPath)] = true
+	}
 	for _, found := range invoice.Contradictions(c.Draft) {
-		if item, _, _ := strings.Cut(found.Path, "."); written[item] {
+		if entry, _, _ := strings.Cut(found.Path, "."); written[entry] {
 			c.add(c.draftPath(found.Path), found.Rule, ruleIDs{emirati[found.RuleID], found.RuleID}, found.Message)
 		}
 	}
@@ -377,18 +441,26 @@ func (c *checker) totals() {
 	}
 }
 
-// notComputable explains why a document without any other finding has no amounts: a line has too many digits for the
-// rule of its profile.
+// notComputable explains why a document without any other finding has no amounts: a line, an allowance or a charge has
+// too many digits for the rule of its profile.
 func (c *checker) notComputable() {
 	if _, known := codelist.Currencies().Lookup(text(c.Draft.Currency)); !known {
 		return
+	}
+	for i := range c.allowances {
+		x := &c.allowances[i]
+		amounts := c.profile.Arithmetic().Parts(c.Draft.Currency, []invoice.AllowanceCharge{x.AllowanceCharge})
+		if x.Base != "" && x.Percent != "" && amounts[0] == nil {
+			c.add(x.path+".percent", ruleNotComputable, ruleIDs{x.byKind("ibr-131-ae", "ibr-146-ae"), ""},
+				"the percentage of this amount cannot be checked by the receiver: give the amount alone")
+		}
 	}
 	for i := range c.lines {
 		l := &c.lines[i]
 		if l.quantity == "" || l.price == "" || decimal(l.base).Sign() <= 0 {
 			continue
 		}
-		if one := []invoice.Line{{Quantity: l.quantity, Price: l.price, Base: l.base}}; !c.computable(one) {
+		if one := []invoice.Line{l.input()}; !c.computable(one) {
 			c.add(l.path+".quantity", ruleNotComputable, ruleIDs{"ibr-147-ae", ""},
 				"the amount of the line is too large to be checked by the receiver: split the line")
 		}
@@ -397,6 +469,6 @@ func (c *checker) notComputable() {
 
 // computable tells whether lines have amounts.
 func (c *checker) computable(lines []invoice.Line) bool {
-	_, ok := c.profile.Arithmetic().Sum(c.Draft.Currency, lines)
+	_, ok := c.profile.Arithmetic().Sum(c.Draft.Currency, lines, nil)
 	return ok
 }

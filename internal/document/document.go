@@ -84,6 +84,7 @@ func Check(p Profile, d Document) Findings {
 	c.references()
 	c.groups()
 	c.checkLines()
+	c.checkAllowances()
 	c.contradictions()
 	switch p {
 	case PINTAE:

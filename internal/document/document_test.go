@@ -434,7 +434,9 @@ func TestTotals(t *testing.T) {
 	for _, tt := range tests {
 		d := emirati(tt.change)
 		got := document.Totals(tt.profile, d)
-		if want := (api.Computed{Net: &tt.net, Tax: &tt.tax, Total: &tt.total}); !reflect.DeepEqual(got, want) {
+		none := new(api.Amount("0.00"))
+		if want := (api.Computed{Lines: &tt.net, Allowances: none, Charges: none, Net: &tt.net, Tax: &tt.tax,
+			Total: &tt.total, AmountDue: &tt.total}); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %s", tt.name, asJSON(t, got))
 		}
 	}

@@ -36,16 +36,25 @@ func inexact(text []byte) (wrong []string) {
 		return *category
 	}
 	sums := map[string]*big.Rat{}
-	for n, line := range read.Lines {
-		want := new(big.Rat).Mul(exact(line.Quantity), exact(line.NetUnitPrice))
-		if want.Quo(want, exact(line.BaseQuantity)); apart(exact(line.Net), want) {
-			wrong = append(wrong, fmt.Sprintf("the amount of line %d", n+1))
-		}
-		of := group(line.VATCategory, line.VATRate)
+	add := func(of string, amount *big.Rat) {
 		if sums[of] == nil {
 			sums[of] = new(big.Rat)
 		}
-		sums[of].Add(sums[of], exact(line.Net))
+		sums[of].Add(sums[of], amount)
+	}
+	for n, line := range read.Lines {
+		want := new(big.Rat).Mul(exact(line.Quantity), exact(line.NetUnitPrice))
+		want.Quo(want, exact(line.BaseQuantity))
+		for _, x := range line.Allowances {
+			want.Add(want, effect(x))
+		}
+		if apart(exact(line.Net), want) {
+			wrong = append(wrong, fmt.Sprintf("the amount of line %d", n+1))
+		}
+		add(group(line.VATCategory, line.VATRate), exact(line.Net))
+	}
+	for _, x := range read.Allowances {
+		add(group(x.VATCategory, x.VATRate), effect(x))
 	}
 	for _, tax := range read.TaxBreakdown {
 		of, want := group(tax.Category, tax.Rate), new(big.Rat)
@@ -60,6 +69,14 @@ func inexact(text []byte) (wrong []string) {
 		}
 	}
 	return wrong
+}
+
+// effect is the amount of an allowance or a charge with its sign.
+func effect(x api.ParsedAllowance) *big.Rat {
+	if x.Charge {
+		return exact(x.Amount)
+	}
+	return new(big.Rat).Neg(exact(x.Amount))
 }
 
 // taxed tells whether tax is charged in a category.

@@ -33,6 +33,8 @@ type model struct {
 	Document
 	profile Profile
 	lines   []line
+	// allowances are the allowances and charges on the whole document.
+	allowances []allowance
 	// sums are the amounts; nil if they cannot be computed.
 	sums *invoice.Sums
 }
@@ -48,6 +50,7 @@ type line struct {
 	// The numbers as they are written; gross is "" if there is none.
 	quantity, unit, price, base, gross, discount string
 	category                                     string
+	allowances                                   []allowance
 	// percent is the rate as it is written, "" if the category has none.
 	percent string
 	// net is the amount of the line (BT-131), nil if it cannot be computed.
@@ -66,6 +69,9 @@ func (p Profile) newLine(item *api.Item, at int, path string) line {
 	l := line{item: item, at: at, path: path, quantity: number(item.Quantity), unit: text(item.UnitCode),
 		price: number(item.NetUnitPrice), base: number(item.BaseQuantity), gross: number(item.GrossUnitPrice),
 		discount: number(item.DiscountAmount), category: text(item.VATCategory), percent: p.percent(item)}
+	if all := invoice.LineAllowancesOf(item); all != nil {
+		l.allowances = lineAllowances(item, all, path)
+	}
 	if p == "" { // only documents state what is usual
 		return l
 	}
@@ -93,9 +99,14 @@ func documentLines(p Profile, d Document) []line {
 		switch {
 		case credited.Quantity != nil:
 			l.quantity = number(credited.Quantity)
+			if len(l.item.Allowances)+len(l.item.Charges) > 0 && d.Credit.Kind == api.CreditPartial {
+				l.allowances = lineAllowances(l.item, p.Arithmetic().ShareAllowances(d.Draft.Currency, l.item, l.quantity,
+					string(*credited.NetAmount)), l.path)
+			}
 		case p == "":
-			l.quantity, l.price, l.base, l.gross, l.discount = "", "", "", "", ""
+			l.quantity, l.price, l.base, l.gross, l.discount, l.allowances = "", "", "", "", "", nil
 		case credited.NetAmount != nil:
+			l.allowances = nil
 			var amount invoice.Line
 			amount.CreditAmount(string(*credited.NetAmount))
 			l.quantity, l.price, l.base = amount.Quantity, amount.Price, amount.Base
@@ -108,17 +119,17 @@ func documentLines(p Profile, d Document) []line {
 
 // compute returns the document with its amounts. ok is false if a number for them is missing or cannot be used.
 func compute(p Profile, d Document) (m model, ok bool) {
-	m = model{Document: d, profile: p, lines: documentLines(p, d)}
+	m = model{Document: d, profile: p, lines: documentLines(p, d), allowances: documentAllowances(p, d)}
 	lines := make([]invoice.Line, len(m.lines))
 	for i := range m.lines {
 		l := &m.lines[i]
-		lines[i] = invoice.Line{Quantity: l.quantity, Price: l.price, Base: l.base, Category: l.category, Rate: l.percent}
+		lines[i] = l.input()
 		if p == "" && d.Credit != nil { // what it credits was computed when it was made
 			lines[i] = invoice.CreditLine(&d.Credit.Items[i])
 			l.net = d.Credit.Items[i].NetAmount
 		}
 	}
-	sums, ok := p.Arithmetic().Sum(d.Draft.Currency, lines)
+	sums, ok := p.Arithmetic().Sum(d.Draft.Currency, lines, charged(m.allowances))
 	if !ok {
 		return m, false
 	}
@@ -129,26 +140,34 @@ func compute(p Profile, d Document) (m model, ok bool) {
 	return m, sums.Totals().Tax != nil
 }
 
-// reasonOf returns the first item of a row of the tax breakdown that says why no tax is charged, or its first item.
-func (m *model) reasonOf(row invoice.TaxSubtotal) (first *api.Item) {
-	for i := range m.lines {
-		l := &m.lines[i]
-		if l.category != row.Category || l.percent != row.Rate {
-			continue
-		}
-		if hasReason(l.item) {
-			return l.item
-		}
-		if first == nil {
-			first = l.item
-		}
-	}
-	return first
+// input is what the line is computed from.
+func (l *line) input() invoice.Line {
+	return invoice.Line{Quantity: l.quantity, Price: l.price, Base: l.base, Category: l.category, Rate: l.percent,
+		Allowances: charged(l.allowances)}
 }
 
-// hasReason tells whether an item says why no tax is charged.
-func hasReason(item *api.Item) bool {
-	return text(item.TaxExemptionCode) != "" || text(item.TaxExemptionReason) != ""
+// reason says why no tax is charged.
+type reason struct{ code, words *string }
+
+// reason is that of a line.
+func (l *line) reason() reason { return reason{l.item.TaxExemptionCode, l.item.TaxExemptionReason} }
+
+// given tells whether there is one.
+func (r reason) given() bool { return text(r.code)+text(r.words) != "" }
+
+// reasonOf returns the first reason of a row of the tax breakdown: that of a line, or else of an allowance or a charge.
+func (m *model) reasonOf(row invoice.TaxSubtotal) reason {
+	for i := range m.lines {
+		if l := &m.lines[i]; l.category == row.Category && l.percent == row.Rate && l.reason().given() {
+			return l.reason()
+		}
+	}
+	for i := range m.allowances {
+		if x := &m.allowances[i]; x.Category == row.Category && x.exemption().given() {
+			return x.exemption()
+		}
+	}
+	return reason{}
 }
 
 // reasoned tells whether the tax breakdown says why no tax is charged (BR-E-10, BR-AE-10, BR-IC-10, BR-G-10, BR-O-10).

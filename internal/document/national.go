@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"quittance/client/api"
+	"quittance/internal/document/invoice"
 )
 
 // national checks the rules that BIS Billing 3.0 has for the sellers of some countries.
@@ -103,6 +104,7 @@ func (c *checker) dutch(buyer string) {
 			break
 		}
 	}
+	c.belowZero("NL-R-007")
 	if buyer != "NL" {
 		return
 	}
@@ -248,6 +250,8 @@ func (c *checker) danish(buyer string) {
 		c.need(text(s.IdentifierScheme), "seller.identifier_scheme", both("DK-R-013"), needed)
 	}
 	c.registered(d.BuyerLegalID, d.BuyerLegalIDScheme, c.draftPath("buyer_legal_id_scheme"), "DK-R-017", message, scheme)
+	c.danishCharges()
+	c.belowZero("DK-R-016")
 	c.means("DK-R-005", "within Denmark an invoice here can be paid by 1, 10, 31, 42, 48, 49, 58, 59 or 97", "1", "10", "31",
 		"42", "48", "49", "58", "59", "97")
 	switch means := text(d.PaymentMeansCode); {
@@ -262,6 +266,32 @@ func (c *checker) danish(buyer string) {
 	}
 }
 
+// belowZero refuses a credit note that asks for a payment.
+func (c *checker) belowZero(id string) {
+	if c.Credit != nil && strings.HasPrefix(string(c.Credit.TotalAmount), "-") {
+		c.add("total_amount", ruleNegativeTotal, both(id), "a credit note here is not below zero: write an invoice instead")
+	}
+}
+
+// danishCharges checks other taxes than the value added tax, which are charges with a code of their own.
+func (c *checker) danishCharges() {
+	check := func(all []allowance) {
+		for i := range all {
+			tax := text(all[i].reason)
+			category := len(tax) == 4 && digits(tax, 4)
+			named := strings.Contains(tax, "#") && !strings.HasPrefix(tax, "#") && !strings.HasSuffix(tax, "#")
+			if text(all[i].reasonCode) == "ZZZ" && !category && !named {
+				c.add(all[i].path+".reason", ruleAllowanceReason, both("DK-R-004"),
+					"on an invoice within Denmark the reason of another tax, ZZZ, is its category of four digits, or has a # inside")
+			}
+		}
+	}
+	check(c.allowances)
+	for i := range c.lines {
+		check(c.lines[i].allowances)
+	}
+}
+
 func (c *checker) swedish(tax string) {
 	if strings.HasPrefix(tax, "SE") {
 		if !digits(tax[2:], 12) {
@@ -271,6 +301,13 @@ func (c *checker) swedish(tax string) {
 			l := &c.lines[i]
 			if l.category == standardRate && l.percent != "" && !slices.Contains([]string{"25", "12", "6"}, l.percent) {
 				c.add(l.path+".vat_rate", ruleTaxRate, both("SE-R-006"), "the standard rates in Sweden are 25, 12 and 6")
+			}
+		}
+		for i := range c.allowances {
+			x := &c.allowances[i]
+			if rate := invoice.Shortest(x.Rate); rate != "" && !slices.Contains([]string{"25", "12", "6"}, rate) &&
+				x.Category == standardRate {
+				c.add(x.path+".vat_rate", ruleTaxRate, both("SE-R-006"), "the standard rates in Sweden are 25, 12 and 6")
 			}
 		}
 	}

@@ -86,6 +86,7 @@ func (r random) document(t *testing.T, ordinal int) document.Document {
 		r.lineGroups(&d.Draft.Items[i])
 	}
 	r.groups(&d)
+	r.allowances(&d)
 	computed := document.Totals(r.profile, d)
 	if computed.Total == nil {
 		t.Fatalf("document %d has no totals: %+v", ordinal, d.Draft)

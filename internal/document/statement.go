@@ -40,7 +40,7 @@ func (m *model) statement() *api.ParsedDocument {
 	d := m.Draft
 	out := &api.ParsedDocument{Type: api.ReceivedInvoice, Number: trimmed(d.InvoiceNumber),
 		TaxExchangeRate: given(number(d.TaxExchangeRate)), Notes: []string{}, Seller: m.sellerParty(), Buyer: m.buyerParty(),
-		References: m.references(), Allowances: []api.ParsedAllowance{}, Attachments: []api.ParsedFile{},
+		References: m.references(), Attachments: []api.ParsedFile{},
 		Warnings: api.Faults{}, Other: []api.ParsedOther{}, LineCount: len(m.lines)}
 	draftTexts.give(d, out)
 	if note := text(d.Note); note != "" {
@@ -65,6 +65,7 @@ func (m *model) statement() *api.ParsedDocument {
 		out.Profile, out.TypeCode = new(string(m.profile)), new(m.typeCode())
 		out.Specification, out.BusinessProcess = new(m.profile.customization()), new(m.profile.process())
 	}
+	out.Allowances = m.parsedAllowances(m.allowances)
 	out.Lines = make([]api.ParsedLine, len(m.lines))
 	for i := range m.lines {
 		out.Lines[i] = m.parsedLine(i)
@@ -204,7 +205,8 @@ func (m *model) forProfile(p *api.ParsedParty) {
 
 // untaxed tells whether the document must not show tax numbers, because it is not subject to tax (BR-O-02).
 func (m *model) untaxed() bool {
-	return m.profile == BIS3 && slices.ContainsFunc(m.lines, func(l line) bool { return l.category == outOfScope })
+	return m.profile == BIS3 && (slices.ContainsFunc(m.lines, func(l line) bool { return l.category == outOfScope }) ||
+		slices.ContainsFunc(m.allowances, func(x allowance) bool { return x.Category == outOfScope }))
 }
 
 // terms are the payment terms. Within Germany a cash discount at their end has a line break behind it (DE-R-018).
@@ -260,7 +262,7 @@ var creditTransfers = []string{"30", "31", "42", "57", "58"} //nolint:gochecknog
 func (m *model) parsedLine(i int) api.ParsedLine {
 	l := &m.lines[i]
 	item := l.item
-	out := api.ParsedLine{Allowances: []api.ParsedAllowance{}}
+	out := api.ParsedLine{Allowances: m.parsedAllowances(l.allowances)}
 	itemTexts.give(item, &out)
 	out.ID, out.Quantity, out.UnitCode, out.NetUnitPrice = new(strconv.Itoa(i+1)), given(l.quantity), optional(l.unit),
 		given(l.price)
@@ -311,8 +313,15 @@ func (m *model) addTotals(out *api.ParsedDocument) {
 	}
 	computed := m.sums.Totals()
 	t.Net, t.Tax = wire(computed.Net), wire(computed.Tax)
-	if m.profile != "" {
-		t.Lines = t.Net
+	if m.profile != "" || len(m.allowances) > 0 {
+		t.Lines = wire(computed.Lines)
+	}
+	for i := range m.allowances {
+		if m.allowances[i].Charge {
+			t.Charges = wire(computed.Charges)
+		} else {
+			t.Allowances = wire(computed.Allowances)
+		}
 	}
 	for _, row := range m.sums.Breakdown() {
 		out.TaxBreakdown = append(out.TaxBreakdown, m.parsedTax(row))
@@ -327,14 +336,52 @@ func (m *model) addTotals(out *api.ParsedDocument) {
 			t.Rounding = wire(rounding)
 		}
 	}
+	m.addDue(t)
+}
+
+// addDue takes what was paid already from what is to be paid, and adds what rounds it. A credit note gives back all
+// that was invoiced, what was paid before included.
+func (m *model) addDue(t *api.ParsedTotals) {
+	if m.Credit != nil && m.Credit.Kind == api.CreditPartial {
+		return
+	}
+	payable := decimal(string(*t.Payable))
+	digits := len(string(*t.Payable)) - 1 - strings.Index(string(*t.Payable)+".", ".")
+	if rounding := number(m.Draft.RoundingAmount); rounding != "" && !isZero(rounding) {
+		whole := decimal(rounding)
+		payable.Add(payable, whole)
+		if t.Rounding != nil {
+			whole.Add(whole, decimal(string(*t.Rounding)))
+		}
+		t.Rounding = new(api.Amount(whole.FloatString(max(digits, 0))))
+	}
+	if prepaid := number(m.Draft.PrepaidAmount); m.Credit == nil && prepaid != "" && !isZero(prepaid) {
+		payable.Sub(payable, decimal(prepaid))
+		t.Prepaid = new(api.Amount(decimal(prepaid).FloatString(max(digits, 0))))
+	}
+	t.Payable = new(api.Amount(payable.FloatString(max(digits, 0))))
+}
+
+// parsedAllowances returns allowances and charges as a statement has them.
+func (m *model) parsedAllowances(all []allowance) []api.ParsedAllowance {
+	out := make([]api.ParsedAllowance, len(all))
+	if len(all) == 0 { // as in most lines
+		return out
+	}
+	amounts := m.profile.Arithmetic().Parts(m.Draft.Currency, charged(all))
+	for i := range all {
+		out[i] = all[i].parsed(amounts[i])
+	}
+	return out
 }
 
 // parsedTax returns a row of the tax breakdown, which says why no tax is charged where the profile has it there.
 func (m *model) parsedTax(row invoice.TaxSubtotal) api.ParsedTax {
 	out := api.ParsedTax{Category: optional(row.Category), Rate: given(row.Rate), Taxable: wire(row.Taxable),
 		Tax: wire(row.Tax)}
-	if item := m.reasonOf(row); item != nil && (m.profile == "" || m.profile == BIS3 && reasoned(row.Category)) {
-		out.ExemptionCode, out.ExemptionReason = trimmed(item.TaxExemptionCode), trimmed(item.TaxExemptionReason)
+	if m.profile == "" || m.profile == BIS3 && reasoned(row.Category) {
+		why := m.reasonOf(row)
+		out.ExemptionCode, out.ExemptionReason = trimmed(why.code), trimmed(why.words)
 	}
 	return out
 }

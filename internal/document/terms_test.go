@@ -50,9 +50,12 @@ func terms(t *testing.T) string {
 	parsed, parsedAt := map[string]string{}, map[string]string{}
 	for _, p := range document.Profiles {
 		values := map[string]string{}
-		d, seller := &api.Draft{Items: make([]api.Item, 2)}, &api.Profile{}
+		d, seller := &api.Draft{Items: make([]api.Item, 2), Allowances: make([]api.Allowance, 1)}, &api.Profile{}
+		d.Items[0].Allowances = make([]api.LineAllowance, 1)
 		distinct(d, p, "", values)
 		distinct(&d.Items[0], p, "items.", values)
+		distinct(&d.Allowances[0], p, "allowances.", values)
+		distinct(&d.Items[0].Allowances[0], p, "items.allowances.", values)
 		distinct(seller, p, "seller.", values)
 		d.Items[1] = d.Items[0]
 		d.Items[1].VATCategory = new("S") // which has a rate
@@ -88,7 +91,9 @@ func terms(t *testing.T) string {
 	for _, part := range []struct {
 		title, prefix string
 		fields        []termField
-	}{{"Invoice", "", termFields[api.Draft]()}, {"Line", "items.", termFields[api.Item]()},
+	}{{"Invoice", "", termFields[api.Draft]()}, {"Allowance or charge on the invoice", "allowances.",
+		termFields[api.Allowance]()}, {"Line", "items.", termFields[api.Item]()},
+		{"Allowance or charge on the line", "items.allowances.", termFields[api.LineAllowance]()},
 		{"Company profile", "seller.", termFields[api.Profile]()}} {
 		fmt.Fprintf(&out, "\n## %s\n\n| Field | Term | Element | Format | `parsed` | Import |\n|---|---|---|---|---|---|\n",
 			part.title)
@@ -135,7 +140,8 @@ func fixed(p document.Profile) map[string]string {
 	return map[string]string{"currency": "USD", "payment_means_code": "30", "items.vat_category": "E",
 		"buyer_legal_id_scheme": kinds[0], "seller.legal_registration_type": kinds[1], "items.commodity_scheme": "HS",
 		"issue_date": "2001-01-01", "due_date": "2002-01-01", "tax_point_date": "2003-01-01", "issue_time": "01:23",
-		"tax_point_code": "432", "period.start": "2004-01-01", "period.end": "2005-01-01", "delivery.date": "2006-01-01",
+		"tax_point_code": "432", "allowances.vat_category": "AE",
+		"period.start": "2004-01-01", "period.end": "2005-01-01", "delivery.date": "2006-01-01",
 		"items.period.start": "2007-01-01", "items.period.end": "2008-01-01",
 		"seller.currency": "", "seller.buyer_reference": "", "seller.logo": ""}
 }
@@ -152,11 +158,11 @@ func termFields[T any]() (out []termField) {
 
 // distinct gives every field of a struct a value of its own, and adds the values by field.
 func distinct[T any](of *T, p document.Profile, prefix string, values map[string]string) {
-	for n, field := range invoice.FieldsOf[T]() {
+	for _, field := range invoice.FieldsOf[T]() {
 		name := prefix + field.Name
 		value, known := fixed(p)[name]
 		if field.Number {
-			value = fmt.Sprintf("%d.25", 1000+17*len(name)+n)
+			value = fmt.Sprintf("%d.25", 1000+len(values))
 			*field.Pointer(of).(**api.Decimal) = new(api.MustDecimal(value))
 		} else {
 			if !known {

@@ -36,7 +36,7 @@ func (j *judge) amounts() {
 	}
 	lines, charges := r.lines(), r.all("cac:AllowanceCharge")
 	net, gross := total.number("cbc:TaxExclusiveAmount"), total.number("cbc:TaxInclusiveAmount")
-	deducted, added := allowances(charges)
+	deducted, added := sums(charges)
 	j.check(total.number("cbc:LineExtensionAmount").Cmp(cents(sum(lines, "cbc:LineExtensionAmount"))) == 0,
 		total, rule{"ibr-co-10", "BR-CO-10"}, "The sum of the lines is not that of their amounts.")
 	j.check(total.number("cbc:AllowanceTotalAmount").Cmp(cents(deducted)) == 0, total, rule{"ibr-co-11", "BR-CO-11"},
@@ -75,8 +75,8 @@ func cents(n *big.Rat) *big.Rat {
 	return new(big.Rat).SetFrac(whole, big.NewInt(100))
 }
 
-// allowances returns the sums of allowances and of charges.
-func allowances(charges []*element) (deducted, added *big.Rat) {
+// sums returns the sums of allowances and of charges.
+func sums(charges []*element) (deducted, added *big.Rat) {
 	deducted, added = new(big.Rat), new(big.Rat)
 	for _, c := range charges {
 		to := deducted
@@ -247,7 +247,7 @@ func (j *judge) line(line *element) {
 		j.check(binaryLine(line, name), line, rule{pintAE: "ibr-147-ae"}, lineText)
 		return
 	}
-	deducted, added := allowances(line.all("cac:AllowanceCharge"))
+	deducted, added := sums(line.all("cac:AllowanceCharge"))
 	want := new(big.Rat).Mul(line.number(name), price.number("cbc:PriceAmount"))
 	want.Quo(want, base).Add(want, added).Sub(want, deducted)
 	j.check(within(line.number("cbc:LineExtensionAmount"), want, 2), line, rule{bis3: "PEPPOL-EN16931-R120"}, lineText)
@@ -268,18 +268,19 @@ func binaryLine(line *element, quantity string) bool {
 		}
 		return away
 	}
-	var charges float64
+	var allowances, charges float64
 	for _, c := range line.all("cac:AllowanceCharge") {
 		if isCharge(c) {
 			charges += number(c, "cbc:Amount")
 		} else {
-			charges -= number(c, "cbc:Amount")
+			allowances += number(c, "cbc:Amount")
 		}
 	}
 	// One operation a statement, so that no compiler fuses two of them.
 	ratio := number(line, "cac:Price/cbc:PriceAmount") / number(line, "cac:Price/cbc:BaseQuantity")
 	product := number(line, quantity) * ratio
 	product += charges
+	product -= allowances
 	raw := product * 100
 	shown := number(line, "cbc:LineExtensionAmount") * 100
 	return round(shown)/100 == round(raw)/100

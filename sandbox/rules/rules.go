@@ -86,6 +86,7 @@ func Judge(document []byte) (Profile, []Finding) {
 	j.structure()
 	j.parties()
 	j.amounts()
+	j.allowances()
 	if j.profile == PINTAE {
 		j.emiratiDocument()
 		j.emiratiParties()

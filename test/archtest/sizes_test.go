@@ -18,7 +18,7 @@ import (
 const (
 	maxFileLines = 500
 	maxPackage   = 5000
-	maxProduct   = 77500
+	maxProduct   = 79200
 )
 
 // product are the directories of the product; everything else is beside it.

@@ -47,8 +47,8 @@ func moneyScale(code *string) (scale int, ok bool) {
 	return currency.MinorUnits, known
 }
 
-// lineAmount is quantity × price ÷ base of a line as a whole number of 10^-scale, rounded once. ok is false if a number
-// is missing or cannot be used.
+// lineAmount is quantity × price ÷ base of a line as a whole number of 10^-scale, rounded once, less its allowances,
+// plus its charges. ok is false if a number is missing or cannot be used.
 func (a Arithmetic) lineAmount(l *Line, scale int) (amount *big.Int, ok bool) {
 	if l.Net != "" {
 		return unitsIn(l.Net, scale)
@@ -64,8 +64,15 @@ func (a Arithmetic) lineAmount(l *Line, scale int) (amount *big.Int, ok bool) {
 		return nil, false
 	}
 	amount = productOf(parse(l.Quantity), parse(l.Price), base, scale)
-	if a.Binary && !recomputes(amount, scale, l) {
-		return a.neighbour(amount, scale, l)
+	adjustment, ok := a.adjustmentOf(l, scale)
+	if !ok {
+		return nil, false
+	}
+	if adjustment.effect != nil {
+		amount.Add(amount, adjustment.effect)
+	}
+	if a.Binary && !recomputes(amount, scale, l, adjustment) {
+		return a.neighbour(amount, scale, l, adjustment)
 	}
 	return amount, true
 }
@@ -83,17 +90,20 @@ func productOf(quantity, price, base decimal, scale int) *big.Int {
 
 // neighbour returns the amount beside a rounded one that the receiver's rule accepts, if it is less than one unit away
 // from the exact product.
-func (a Arithmetic) neighbour(amount *big.Int, scale int, l *Line) (*big.Int, bool) {
+func (a Arithmetic) neighbour(amount *big.Int, scale int, l *Line, adjusted adjustment) (*big.Int, bool) {
 	base := "1"
 	if l.Base != "" {
 		base = l.Base
 	}
 	exact := new(big.Rat).Quo(new(big.Rat).Mul(rational(l.Quantity), rational(l.Price)), rational(base))
 	exact.Mul(exact, new(big.Rat).SetInt(pow10(scale)))
+	if adjusted.effect != nil {
+		exact.Add(exact, new(big.Rat).SetInt(adjusted.effect))
+	}
 	for _, unit := range []int64{-1, 1} {
 		beside := new(big.Int).Add(amount, big.NewInt(unit))
 		distance := new(big.Rat).Sub(new(big.Rat).SetInt(beside), exact)
-		if distance.Abs(distance).Cmp(big.NewRat(1, 1)) < 0 && recomputes(beside, scale, l) {
+		if distance.Abs(distance).Cmp(big.NewRat(1, 1)) < 0 && recomputes(beside, scale, l, adjusted) {
 			return beside, true
 		}
 	}
@@ -109,8 +119,8 @@ func rational(text string) *big.Rat {
 	return r
 }
 
-// recomputes is the comparison of ibr-147-ae for a line without allowances and charges.
-func recomputes(amount *big.Int, scale int, l *Line) bool {
+// recomputes is the comparison of ibr-147-ae.
+func recomputes(amount *big.Int, scale int, l *Line, adjusted adjustment) bool {
 	base := 1.0
 	if l.Base != "" {
 		base = float(l.Base)
@@ -118,7 +128,9 @@ func recomputes(amount *big.Int, scale int, l *Line) bool {
 	// Separate statements keep the compiler from fusing the operations.
 	unit := float(l.Price) / base
 	product := float(l.Quantity) * unit
-	hundredfold := product * 100
+	charged := product + adjusted.charges
+	net := charged - adjusted.allowances
+	hundredfold := net * 100
 	written := float(amountOf(amount, scale).text) * 100
 	return roundHalfUp(written)/100 == roundHalfUp(hundredfold)/100
 }

@@ -37,9 +37,11 @@ type Credit struct {
 //
 // A full credit covers every line and the invoice's own total_amount, whether or not it can be computed, and requires
 // that there are no live credits. A partial credit covers its items. The net amount of an item is given, or follows
-// from its quantity. The total is that of a document with these lines in the arithmetic a ([Arithmetic.Sum]). The
-// credit that takes what is left of every line takes what is left of the total, if rounding explains the difference
-// ([Sums.Due]), so that whatever was invoiced can be credited in parts.
+// from its quantity. The total is that of a document with these lines in the arithmetic a ([Arithmetic.Sum]), and with
+// their part of the allowances and charges on the invoice ([Arithmetic.CreditedAllowances]). The credit that takes what
+// is left of every line takes what is left of the total, and so does one whose part of an allowance or a charge was
+// rounded to more than that, if rounding explains the difference ([Sums.Due]), so that whatever was invoiced can be
+// credited in parts.
 //
 // For any sequence of accepted and voided credits, the live credits together never exceed the net amount and quantity
 // of a line, nor the total_amount of the invoice. Each credit has the sign of what it credits, or is 0, so that no void
@@ -133,8 +135,9 @@ type partialCredit struct {
 
 	// The sums of the live credits, by position and for the whole invoice.
 	nets, quantities map[int]*big.Int
+	counted          map[int]*big.Int // the nets of the items with a quantity
 	total            *big.Int
-	earlier          int // their roundings: of the tax of each item, and of each total
+	earlier          int // their roundings: of the tax of each item, of each allowance and charge, and of each total
 
 	// What this credit adds.
 	seen  map[int]bool
@@ -143,8 +146,10 @@ type partialCredit struct {
 
 // CreditRoundings is how many roundings, beside those of its own lines, the rounding amount of a credit note of an
 // invoice may make up for: the tax of each category was rounded in every credit note before it, of which there may be a
-// hundred.
-func CreditRoundings(d *api.Draft) int { return 100 * len(d.Items) }
+// hundred, and so was its part of each allowance and charge.
+func CreditRoundings(d *api.Draft) int {
+	return 100 * (len(d.Items) + len(d.Allowances) + len(d.Charges))
+}
 
 // creditScale is a scale that has all amounts of a currency in any arithmetic.
 func creditScale(digits Sums, d *api.Draft) int {
@@ -155,14 +160,16 @@ func creditScale(digits Sums, d *api.Draft) int {
 func newPartialCredit(d *api.Draft, a Arithmetic, digits Sums, live []Credit) *partialCredit {
 	p := &partialCredit{draft: d, arithmetic: a, digits: digits, scale: creditScale(digits, d), faults: api.Faults{},
 		credit: Credit{Kind: api.CreditPartial}, nets: map[int]*big.Int{}, quantities: map[int]*big.Int{},
-		total: new(big.Int), seen: map[int]bool{}}
+		counted: map[int]*big.Int{},
+		total:   new(big.Int), seen: map[int]bool{}}
 	for i := range live {
 		p.total.Add(p.total, units(string(live[i].Total), p.scale))
-		p.earlier += len(live[i].Items) + 1
+		p.earlier += len(live[i].Items) + len(d.Allowances) + len(d.Charges) + 1
 		for _, item := range live[i].Items {
 			addTo(p.nets, item.Position, units(string(*item.NetAmount), p.scale))
 			if item.Quantity != nil {
 				addTo(p.quantities, item.Position, units(item.Quantity.String(), api.MaxScale))
+				addTo(p.counted, item.Position, units(string(*item.NetAmount), p.scale))
 			}
 		}
 	}
@@ -247,17 +254,37 @@ func (p *partialCredit) byQuantity(path string, position int, line *big.Int, par
 		api.MaxScale) {
 		return nil, false
 	}
-	part.Quantity = quantity.String()
-	amount, ok := p.arithmetic.lineAmount(part, p.digits.scale)
-	if !ok {
-		p.faults.Add(path, ruleNotComputable, "the net amount of this quantity cannot be computed")
-		return nil, false
+	var net *big.Int
+	if len(part.Allowances) > 0 {
+		net = p.share(position, line, whole, units(quantity.String(), api.MaxScale))
+		*part = Line{Category: part.Category, Rate: part.Rate, Net: string(p.format(net))}
+	} else {
+		part.Quantity = quantity.String()
+		amount, ok := p.arithmetic.lineAmount(part, p.digits.scale)
+		if !ok {
+			p.faults.Add(path, ruleNotComputable, "the net amount of this quantity cannot be computed")
+			return nil, false
+		}
+		net = p.wide(amount)
 	}
-	net := p.wide(amount)
 	if net.Sign() == 0 {
 		return net, true
 	}
 	return net, p.fits(path, "net amount", net, orZero(p.nets[position]), line, p.scale)
+}
+
+// share returns the net amount of a quantity of a line with allowances or charges: what all credited quantities
+// together take of the amount of the line, less what they have taken, so that the last one takes what is left.
+func (p *partialCredit) share(position int, line, whole, quantity *big.Int) *big.Int {
+	taken := new(big.Int).Add(quantity, orZero(p.quantities[position]))
+	unit := pow10(p.scale - p.digits.scale)
+	target := new(big.Rat).SetFrac(taken.Mul(taken, line), new(big.Int).Mul(whole, unit))
+	net := quotient(target.Num(), target.Denom())
+	net.Sub(net.Mul(net, unit), orZero(p.counted[position]))
+	if net.Sign() != line.Sign() {
+		net.SetInt64(0) // void credit notes may have taken more than their share
+	}
+	return net
 }
 
 // byAmount returns a given net amount, and makes part the credited line.
@@ -286,6 +313,7 @@ func CreditLine(item *api.CreditNoteItem) Line {
 // because a price is never negative (BR-27).
 func (l *Line) CreditAmount(amount string) {
 	var negative bool
+	l.Allowances = nil
 	l.Price, negative = strings.CutPrefix(Shortest(amount), "-")
 	if l.Quantity, l.Base = "1", "1"; negative {
 		l.Quantity = "-1"
@@ -313,7 +341,13 @@ func (p *partialCredit) finish() {
 	if len(p.faults) > 0 {
 		return
 	}
-	sums, ok := p.arithmetic.Sum(p.draft.Currency, p.lines)
+	if p.worthless() {
+		p.faults.Add("kind", ruleExceedsLine,
+			"must be full: no line of this invoice has an amount, so that a part would credit nothing of its charges")
+		return
+	}
+	sums, ok := p.arithmetic.Sum(p.draft.Currency, p.lines,
+		p.arithmetic.CreditedAllowances(p.draft, p.credit.Items))
 	if !ok {
 		p.faults.Add("items", ruleNotComputable, "the net amounts of these lines cannot be added up")
 		return
@@ -322,7 +356,7 @@ func (p *partialCredit) finish() {
 	whole := units(p.draft.TotalAmount.String(), p.scale)
 	left := new(big.Int).Sub(whole, p.total)
 	_, _, explained := sums.Due(string(p.format(left)), min(p.earlier, CreditRoundings(p.draft)))
-	if explained && p.takesRest() {
+	if explained && (p.takesRest() || len(sums.parts) > 0 && beyond(total, p.total, whole)) {
 		total = left
 	}
 	if total.Sign() != 0 && total.Sign() != whole.Sign() || beyond(total, p.total, whole) {
@@ -332,6 +366,20 @@ func (p *partialCredit) finish() {
 		return
 	}
 	p.credit.Total = formatAtLeast(total, p.scale, p.digits.minor)
+}
+
+// worthless reports whether the invoice has allowances or charges, and no line with an amount that they could follow.
+func (p *partialCredit) worthless() bool {
+	if len(p.draft.Allowances)+len(p.draft.Charges) == 0 {
+		return false
+	}
+	for n := range p.draft.Items {
+		line := LineOf(&p.draft.Items[n])
+		if amount, ok := p.arithmetic.lineAmount(&line, p.digits.scale); !ok || amount.Sign() != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // takesRest reports whether this credit takes what is left of the amount of every line, but for parts of a unit that

@@ -9,8 +9,9 @@ import (
 )
 
 // Faults checks the form rules of a draft that struct tags cannot express: the currency must be one of ISO 4217 (EN
-// 16931 BR-CL-04), and total_amount must not have a smaller unit than that currency's minor unit, by value, so that
-// 100.00 JPY passes. Package strictjson checks the rest. An absent field has no fault here. The result is never nil.
+// 16931 BR-CL-04), and total_amount and the amounts that it is added up from must not have a smaller unit than that
+// currency's minor unit, by value, so that 100.00 JPY passes. Package strictjson checks the rest. An absent field has
+// no fault here. The result is never nil.
 func Faults(d *api.Draft) api.Faults {
 	faults := api.Faults{}
 	if d.Currency == nil {
@@ -21,10 +22,31 @@ func Faults(d *api.Draft) api.Faults {
 		faults.Add("currency", "currency", "must be a currency code of ISO 4217, in capital letters")
 		return faults
 	}
-	if given(d.TotalAmount) && currency.MinorUnits != codelist.NoMinorUnits &&
-		places(d.TotalAmount) > currency.MinorUnits {
-		faults.Add("total_amount", "minor_unit",
-			fmt.Sprintf("must have at most %d digits after the point in %s", currency.MinorUnits, currency.Code))
+	if currency.MinorUnits == codelist.NoMinorUnits {
+		return faults
+	}
+	check := func(amount *api.Decimal, format string, at ...any) {
+		if given(amount) && places(amount) > currency.MinorUnits {
+			faults.Add(fmt.Sprintf(format, at...), ruleMinorUnit,
+				fmt.Sprintf("must have at most %d digits after the point in %s", currency.MinorUnits, currency.Code))
+		}
+	}
+	check(d.TotalAmount, "total_amount")
+	check(d.PrepaidAmount, "prepaid_amount")
+	check(d.RoundingAmount, "rounding_amount")
+	for i := range d.Allowances {
+		check(d.Allowances[i].Amount, "allowances[%d].amount", i)
+	}
+	for i := range d.Charges {
+		check(d.Charges[i].Amount, "charges[%d].amount", i)
+	}
+	for n := range d.Items {
+		for i := range d.Items[n].Allowances {
+			check(d.Items[n].Allowances[i].Amount, "items[%d].allowances[%d].amount", n, i)
+		}
+		for i := range d.Items[n].Charges {
+			check(d.Items[n].Charges[i].Amount, "items[%d].charges[%d].amount", n, i)
+		}
 	}
 	return faults
 }
@@ -51,6 +73,7 @@ func Missing(d *api.Draft) []string {
 	need("issue_date", !blank(d.IssueDate))
 	need("due_date", !blank(d.DueDate))
 	need("payment_means_code", !blank(d.PaymentMeansCode))
+	missingAllowances(d, need)
 	need("items", len(d.Items) > 0)
 	for i := range d.Items {
 		item := &d.Items[i]
@@ -65,6 +88,7 @@ func Missing(d *api.Draft) []string {
 		needInItem("net_unit_price", given(item.NetUnitPrice))
 		needInItem("vat_category", !blank(item.VATCategory))
 		needInItem("vat_rate", given(item.VATRate) || taxCategory(item) == outOfScope)
+		missingLineAllowances(item, needInItem)
 	}
 	return missing
 }

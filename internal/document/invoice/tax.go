@@ -1,6 +1,7 @@
 package invoice
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -49,38 +50,55 @@ func Needs(d *api.Draft) []Finding {
 // category at all. What only one format refuses belongs to that format: a rate of reverse charge (BR-AE-05), O beside
 // other categories (BR-O-12), a standard rate other than 5. A fault has its rule in EN 16931.
 func Contradictions(d *api.Draft) []Finding {
-	var out []Finding
-	add := func(i int, field, rule, id, message string) {
-		out = append(out, Finding{Path: itemPath(i, field), Fault: api.Fault{Rule: rule, RuleID: id, Message: message}})
-	}
-	standard := slices.ContainsFunc(d.Items, func(item api.Item) bool { return taxCategory(&item) == standardRated })
+	c := contradictions{standard: slices.ContainsFunc(d.Items,
+		func(item api.Item) bool { return taxCategory(&item) == standardRated })}
 	for i := range d.Items {
-		category, rate := taxCategory(&d.Items[i]), d.Items[i].VATRate
-		if category == splitPayment && standard {
-			add(i, "vat_category", ruleNotCombinable, "BR-B-02", "cannot be on one invoice with lines of the standard rate (S)")
-		}
-		if !given(rate) {
-			continue
-		}
-		charged := parse(rate.String()).coefficient > 0
-		switch id := zeroRateRule(category); {
-		case category == standardRated && !charged:
-			add(i, "vat_rate", ruleTaxRate, "BR-S-05", "must be above 0 in the category S, standard rate")
-		case id != "" && charged:
-			add(i, "vat_rate", ruleTaxRate, id, "must be 0 in the category "+category+", in which no tax is charged")
-		}
+		c.check(taxCategory(&d.Items[i]), d.Items[i].VATRate, "05", "items", i)
 	}
-	return out
+	for i := range d.Allowances {
+		c.check(strings.TrimSpace(text(d.Allowances[i].VATCategory)), d.Allowances[i].VATRate, "06", "allowances", i)
+	}
+	for i := range d.Charges {
+		c.check(strings.TrimSpace(text(d.Charges[i].VATCategory)), d.Charges[i].VATRate, "07", "charges", i)
+	}
+	return c.found
+}
+
+// contradictions collects those of a draft.
+type contradictions struct {
+	standard bool // an item is of the standard rate
+	found    []Finding
+}
+
+// check checks the category and rate of an entry of a list. The rules of each category have the same numbers.
+func (c *contradictions) check(category string, rate *api.Decimal, number, list string, i int) {
+	add := func(field, rule, id, message string) {
+		c.found = append(c.found, Finding{Path: fmt.Sprintf("%s[%d].%s", list, i, field),
+			Fault: api.Fault{Rule: rule, RuleID: id, Message: message}})
+	}
+	if category == splitPayment && c.standard {
+		add("vat_category", ruleNotCombinable, "BR-B-02", "cannot be on one invoice with lines of the standard rate (S)")
+	}
+	if !given(rate) {
+		return
+	}
+	charged := parse(rate.String()).coefficient > 0
+	switch id := zeroRateRule(category, number); {
+	case category == standardRated && !charged:
+		add("vat_rate", ruleTaxRate, "BR-S-"+number, "must be above 0 in the category S, standard rate")
+	case id != "" && charged:
+		add("vat_rate", ruleTaxRate, id, "must be 0 in the category "+category+", in which no tax is charged")
+	}
 }
 
 // zeroRateRule returns the rule of EN 16931 by which a category has no rate above 0 in any format, "" if there is
-// none.
-func zeroRateRule(category string) string {
+// none. number is that of the rule of each category.
+func zeroRateRule(category, number string) string {
 	switch category {
 	case "Z", "E", "G", outOfScope:
-		return "BR-" + category + "-05"
+		return "BR-" + category + "-" + number
 	case "K":
-		return "BR-IC-05"
+		return "BR-IC-" + number
 	}
 	return ""
 }

@@ -41,12 +41,15 @@ func amountOf(n *big.Int, scale int) *Amount {
 
 // Totals holds the computed sums of a draft. A sum that cannot be computed is nil.
 type Totals struct {
-	// Net is the sum of the line amounts without tax (EN 16931 BT-106).
-	Net *Amount `json:"net"`
-	// Tax is the sum of the tax of each category and rate (BT-110).
-	Tax *Amount `json:"tax"`
+	// Lines is the sum of the line amounts (EN 16931 BT-106), Allowances that of the allowances on the whole document
+	// (BT-107), and Charges that of the charges (BT-108).
+	Lines, Allowances, Charges *Amount
+	// Net is the total without tax (BT-109), and Tax the sum of the tax of each category and rate (BT-110).
+	Net, Tax *Amount
 	// Total is what Net and Tax add up to (BT-112), rounded to the currency's minor unit if amounts have more digits.
-	Total *Amount `json:"total"`
+	Total *Amount
+	// Due is what is to be paid of Total (BT-115); see [AmountDue].
+	Due *Amount
 }
 
 // Wire returns the totals as responses have them.
@@ -57,7 +60,8 @@ func (t Totals) Wire() api.Computed {
 		}
 		return new(api.Amount(a.text))
 	}
-	return api.Computed{Net: amount(t.Net), Tax: amount(t.Tax), Total: amount(t.Total)}
+	return api.Computed{Lines: amount(t.Lines), Allowances: amount(t.Allowances), Charges: amount(t.Charges),
+		Net: amount(t.Net), Tax: amount(t.Tax), Total: amount(t.Total), AmountDue: amount(t.Due)}
 }
 
 // Compute returns the totals of a draft; see [Arithmetic.Sum].
@@ -66,7 +70,11 @@ func (a Arithmetic) Compute(d *api.Draft) Totals {
 	if !ok {
 		return Totals{}
 	}
-	return s.Totals()
+	totals := s.Totals()
+	if totals.Total != nil {
+		totals.Due = AmountDue(totals.Total.text, d)
+	}
+	return totals
 }
 
 // LineNet returns the amount of the line of a draft at a position (EN 16931 BT-131); nil if it cannot be computed.
@@ -85,9 +93,14 @@ type Sums struct {
 	// scale is the number of digits after the point of amounts, minor that of what is paid.
 	scale, minor int
 	lines        []*big.Int // in units of 10^-scale, like all sums
-	groups       []taxGroup
-	net          *big.Int
-	tax          *big.Int // nil if it cannot be computed
+	// lineSum is their sum, parts are the amounts of the allowances and charges on the document, and allowances and
+	// charges are the sums of these.
+	lineSum             *big.Int
+	parts               []*big.Int
+	allowances, charges *big.Int
+	groups              []taxGroup
+	net                 *big.Int
+	tax                 *big.Int // nil if it cannot be computed
 }
 
 // taxGroup is a row of the tax breakdown.
@@ -105,33 +118,37 @@ type Line struct {
 	Net string
 	// Category (BT-151) and Rate in percent (BT-152).
 	Category, Rate string
+	// Allowances are the allowances and charges on the line (BG-27, BG-28).
+	Allowances []AllowanceCharge
 }
 
 // LineOf returns what an item of a draft is computed from.
 func LineOf(item *api.Item) Line {
 	return Line{Quantity: number(item.Quantity), Price: number(item.NetUnitPrice), Base: number(item.BaseQuantity),
-		Category: taxCategory(item), Rate: number(item.VATRate)}
+		Category: taxCategory(item), Rate: number(item.VATRate), Allowances: LineAllowancesOf(item)}
 }
 
 // SumDraft adds up a draft; see [Arithmetic.Sum].
 func (a Arithmetic) SumDraft(d *api.Draft) (Sums, bool) {
-	return a.sum(d.Currency, len(d.Items), func(n int) Line { return LineOf(&d.Items[n]) })
+	return a.sum(d.Currency, len(d.Items), func(n int) Line { return LineOf(&d.Items[n]) }, AllowancesOf(d))
 }
 
-// Sum adds up the lines of a document. It is the one arithmetic of the product: every total, breakdown, credit and
-// comparison is made of what it returns. The amount of a line is quantity × price ÷ base, rounded once. The tax of each
-// category and rate is computed from the sum of its rounded lines, and rounded once. Only the categories of [Taxed]
+// Sum adds up the lines of a document, and the allowances and charges on the whole document. It is the one arithmetic
+// of the product: every total, breakdown, credit and comparison is made of what it returns. The amount of a line is
+// quantity × price ÷ base, rounded once, less its allowances, plus its charges. The tax of each category and rate is
+// computed from the sum of its rounded lines, allowances and charges, and rounded once. Only the categories of [Taxed]
 // have tax. Rounding is half away from zero, to the digits of the [Arithmetic].
 //
 // ok is false without a known currency and at least one line, or if a line lacks quantity or price, has a base that is
-// not above 0, or an amount that its receiver cannot recompute ([Arithmetic.Binary]). Only the lines and their sum are
-// known if a line in which tax is charged lacks its rate.
-func (a Arithmetic) Sum(currency *string, lines []Line) (s Sums, ok bool) {
-	return a.sum(currency, len(lines), func(n int) Line { return lines[n] })
+// not above 0, or an amount that its receiver cannot recompute ([Arithmetic.Binary]), or if an allowance or a charge
+// has no amount. Only the amounts without tax are known if something in which tax is charged lacks its rate.
+func (a Arithmetic) Sum(currency *string, lines []Line, allowances []AllowanceCharge) (s Sums, ok bool) {
+	return a.sum(currency, len(lines), func(n int) Line { return lines[n] }, allowances)
 }
 
 // sum is [Arithmetic.Sum] of count lines.
-func (a Arithmetic) sum(currency *string, count int, at func(n int) Line) (s Sums, ok bool) {
+func (a Arithmetic) sum(currency *string, count int, at func(n int) Line,
+	allowances []AllowanceCharge) (s Sums, ok bool) {
 	s, known := a.sums(currency)
 	if !known || count == 0 {
 		return Sums{}, false
@@ -144,6 +161,10 @@ func (a Arithmetic) sum(currency *string, count int, at func(n int) Line) (s Sum
 		}
 		s.net.Add(s.net, s.lines[n])
 		s.group(line.Category, a.Rate(&line), s.lines[n])
+	}
+	s.lineSum = s.net
+	if len(allowances) > 0 && !s.allow(a, allowances) {
+		return Sums{}, false
 	}
 	s.taxGroups()
 	return s, true
@@ -159,7 +180,7 @@ func (a Arithmetic) sums(currency *string) (s Sums, ok bool) {
 	return s, known
 }
 
-// group adds a line to its group. Groups are in the order of their first lines.
+// group adds an amount to its group. Groups are in the order of their first lines.
 func (s *Sums) group(category, rate string, amount *big.Int) {
 	for n := range s.groups {
 		if g := &s.groups[n]; g.category == category && g.rate == rate {
@@ -203,6 +224,13 @@ func (s *Sums) total() *big.Int {
 // Totals returns the sums of the whole document.
 func (s *Sums) Totals() Totals {
 	totals := Totals{Net: amountOf(s.net, s.scale)}
+	if s.allowances == nil {
+		none := amountOf(new(big.Int), s.scale)
+		totals.Lines, totals.Allowances, totals.Charges = totals.Net, none, none
+	} else {
+		totals.Lines, totals.Allowances, totals.Charges = amountOf(s.lineSum, s.scale), amountOf(s.allowances, s.scale),
+			amountOf(s.charges, s.scale)
+	}
 	if s.tax != nil {
 		totals.Tax = amountOf(s.tax, s.scale)
 		totals.Total = amountOf(new(big.Int).Quo(s.total(), pow10(s.scale-s.minor)), s.minor)
@@ -223,10 +251,10 @@ func (s *Sums) Lines() []*Amount {
 func (s *Sums) Gross() *Amount { return amountOf(new(big.Int).Add(s.net, s.tax), s.scale) }
 
 // Due is the amount that a document asks for when its author states a total: the stated one, if it differs from the
-// computed one by no more than rounding explains, which is one minor unit of the currency for each line and for each of
-// more roundings. The rounding amount is its difference to [Sums.Gross], which the document states (BT-114). ok is
-// false if the document cannot ask for the stated total; the amounts are then those of the computed one, as they are
-// for "", without a stated total. The tax must be known.
+// computed one by no more than rounding explains, which is one minor unit of the currency for each line, allowance and
+// charge, and for each of more roundings. The rounding amount is its difference to [Sums.Gross], which the document
+// states (BT-114). ok is false if the document cannot ask for the stated total; the amounts are then those of the
+// computed one, as they are for "", without a stated total. The tax must be known.
 func (s *Sums) Due(stated string, more int) (due, rounding *Amount, ok bool) {
 	asked, ok := s.due(stated, more)
 	gross := new(big.Int).Add(s.net, s.tax)
@@ -242,7 +270,7 @@ func (s *Sums) due(stated string, more int) (due *big.Int, ok bool) {
 	if !ok {
 		return total, false
 	}
-	tolerance := new(big.Int).Mul(pow10(s.scale-s.minor), big.NewInt(int64(len(s.lines)+more)))
+	tolerance := new(big.Int).Mul(pow10(s.scale-s.minor), big.NewInt(int64(len(s.lines)+len(s.parts)+more)))
 	if new(big.Int).Sub(asked, total).CmpAbs(tolerance) > 0 {
 		return total, false
 	}

@@ -95,12 +95,12 @@ func TestCompute(t *testing.T) {
 
 func TestTotalsJSON(t *testing.T) {
 	d := completeDraft()
-	got, err := json.Marshal(Arithmetic{}.Compute(d))
-	if want := `{"net":1000.00,"tax":50.00,"total":1050.00}`; err != nil || string(got) != want {
+	got, err := json.Marshal(Arithmetic{}.Compute(d).Wire())
+	if want := `{"lines":1000.00,"allowances":0.00,"charges":0.00,"net":1000.00,"tax":50.00,"total":1050.00,"amount_due":1050.00}`; err != nil || string(got) != want {
 		t.Errorf("%s, %v; want %s", got, err, want)
 	}
-	got, err = json.Marshal(Totals{Tax: &Amount{}})
-	if want := `{"net":null,"tax":null,"total":null}`; err != nil || string(got) != want {
+	got, err = json.Marshal(Totals{}.Wire())
+	if want := `{"lines":null,"allowances":null,"charges":null,"net":null,"tax":null,"total":null,"amount_due":null}`; err != nil || string(got) != want {
 		t.Errorf("%s, %v; want %s", got, err, want)
 	}
 }

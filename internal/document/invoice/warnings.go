@@ -36,6 +36,8 @@ const (
 	ruleProfile         = "incomplete_profile"
 	ruleAuthorityOnly   = "tax_authority_only"
 	ruleCardNumber      = "card_number"
+	ruleAllowanceReason = "allowance_reason_unknown"
+	rulePercentage      = "percentage_mismatch"
 )
 
 // vatexPrefix is the prefix of the exemption codes of the CEF list VATEX, which this package does not have.
@@ -65,6 +67,7 @@ func Warnings(d *api.Draft, p *api.Profile, a Arithmetic) api.Faults {
 	for i := range d.Items {
 		warnItem(warnings, i, &d.Items[i])
 	}
+	warnAllowances(warnings, d, a)
 	for _, c := range Contradictions(d) {
 		warnings.AddOfficial(c.Path, c.Rule, c.RuleID, c.Message)
 	}
@@ -214,6 +217,44 @@ func warnItem(warnings api.Faults, i int, item *api.Item) {
 	if !isDifference(net, gross, discount) {
 		warnings.AddOfficial(itemPath(i, "net_unit_price"), ruleNetPrice, "PEPPOL-EN16931-R046",
 			"is not gross_unit_price less discount_amount")
+	}
+}
+
+// warnAllowances advises on the allowances and charges of an invoice and of its lines.
+func warnAllowances(warnings api.Faults, d *api.Draft, a Arithmetic) {
+	warn := func(x AllowanceCharge, code *string, path string) {
+		list, id := codelist.AllowanceReasons(), "BR-CL-19"
+		if x.Charge {
+			list, id = codelist.ChargeReasons(), "BR-CL-20"
+		}
+		if !blank(code) && !list.Has(*code) {
+			warnings.AddOfficial(path+"reason_code", ruleAllowanceReason, id, "is not a reason of UNCL5189 for an allowance, "+
+				"or of UNCL7161 for a charge")
+		}
+		if !a.Percentage(&x) {
+			warnings.AddOfficial(path+"amount", rulePercentage, "PEPPOL-EN16931-R040", "is not percent of base_amount")
+		}
+	}
+	for i, x := range AllowancesOf(d) {
+		list, entry, at := "allowances", d.Allowances, i
+		if x.Charge {
+			list, entry, at = "charges", d.Charges, i-len(d.Allowances)
+		}
+		path := fmt.Sprintf("%s[%d].", list, at)
+		warn(x, entry[at].ReasonCode, path)
+		if x.Category != "" && !codelist.TaxCategories().Has(x.Category) {
+			warnings.AddOfficial(path+"vat_category", ruleTaxCategory, "BR-CL-18", "is not a tax category of UNCL5305")
+		}
+	}
+	for n := range d.Items {
+		item := &d.Items[n]
+		for i, x := range LineAllowancesOf(item) {
+			list, entry, at := "allowances", item.Allowances, i
+			if x.Charge {
+				list, entry, at = "charges", item.Charges, i-len(item.Allowances)
+			}
+			warn(x, entry[at].ReasonCode, fmt.Sprintf("items[%d].%s[%d].", n, list, at))
+		}
 	}
 }
 

@@ -173,11 +173,16 @@ func TestEveryField(t *testing.T) {
 		}
 	}
 	want := []string{
-		"buyer_legal_id_scheme",          // by its name
+		"allowances.base_amount",                                           // with a comma
+		"allowances.tax_exemption_code", "allowances.tax_exemption_reason", // of a category with tax here
+		"buyer_legal_id_scheme",                                      // by its name
+		"charges.base_amount",                                        // with a comma
+		"charges.tax_exemption_code", "charges.tax_exemption_reason", // of a category with tax here
 		"delivery.country",               // by its name
 		"external_id",                    // which means something to the customer alone
 		"items.origin_country",           // by its name
 		"items.unit_code",                // by its name
+		"rounding_amount",                // with a minus sign
 		"tax_representative.subdivision", // by its name
 		"total_amount",                   // not what the lines add up to here
 		"transaction_flags",              // which PINT-AE has for programs

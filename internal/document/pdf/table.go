@@ -110,7 +110,7 @@ func (l *layout) description(item *api.ParsedLine, width float64) []line {
 			l.currency()), styles.small, width)...)
 	}
 	for _, a := range item.Allowances {
-		out = append(out, l.pair(fact{allowance(a) + " " + money(a.Amount, l.currency()), text(a.Reason)}, width)...)
+		out = append(out, l.pair(fact{allowance(a) + " " + money(a.Amount, l.currency()), l.grounds(a)}, width)...)
 	}
 	return append(out, l.wrap(text(item.Note), styles.small, width, maxTextLines)...)
 }
@@ -131,6 +131,19 @@ func allowance(a api.ParsedAllowance) string {
 		return "Charge"
 	}
 	return "Allowance"
+}
+
+// grounds says why an allowance or a charge is what it is: in words, as the name of a code, and of which amount.
+func (l *layout) grounds(a api.ParsedAllowance) string {
+	list := codelist.AllowanceReasons()
+	if a.Charge {
+		list = codelist.ChargeReasons()
+	}
+	out := named(listed(list, a.ReasonCode), text(a.Reason))
+	if a.Percent != nil && a.BaseAmount != nil {
+		out = strings.TrimPrefix(out+" · "+quantity(a.Percent)+"% of "+money(a.BaseAmount, l.currency()), " · ")
+	}
+	return out
 }
 
 // totals draws the tax by category and rate, and beside it the totals.
@@ -207,10 +220,9 @@ func reason(t api.ParsedTax) string {
 // allowances draws the allowances and charges on the whole document.
 func (l *layout) allowances() {
 	for _, a := range l.p.Allowances {
-		lines := l.wrap(strings.TrimSpace(text(a.Reason)), styles.body, contentWidth-180, 3)
-		if len(lines) == 0 {
-			lines = l.one(text(a.ReasonCode), styles.body, contentWidth-180)
-		}
+		lines := l.wrap(l.grounds(a), styles.body, contentWidth-180, 3)
+		lines = append(lines, l.one(strings.TrimSpace(text(a.VATCategory)+" "+rate(a.VATRate)), styles.caption,
+			contentWidth-180)...)
 		l.row(lead, 2, 2, cell{x: marginSide + 4, width: 70, lines: l.one(allowance(a), styles.small, 70)},
 			cell{x: marginSide + 80, width: contentWidth - 180, lines: lines},
 			cell{x: marginSide + contentWidth - 94, width: 90, right: true,

@@ -3,7 +3,9 @@
 // The columns are the fields of the API's creation payload, under the names that they have there ([Columns]). Each row
 // is one item, with the fields of its invoice repeated; all rows with the same invoice number are one draft. An empty
 // cell is an absent field, and in the second and later rows of a draft an empty field of the invoice is the same as in
-// the first. So the rows of a draft, read again, are the same draft, except that line breaks within a cell become LF.
+// the first. A row also has an entry of each list of allowances or charges, and a row without an item has further ones:
+// of the invoice, and of the item above it. So the rows of a draft, read again, are the same draft, except that line
+// breaks within a cell become LF, and that an entry which says nothing is absent.
 //
 // Files come from strangers. [Read] takes a file of at most [MaxBytes], and refuses one that holds, or unpacks to, more
 // than the limits of the package, with an [Error] that names the limit. A few kilobytes of XLSX can stand for billions

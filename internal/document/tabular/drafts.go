@@ -1,18 +1,14 @@
 package tabular
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"quittance/client/api"
-	"quittance/internal/document/invoice"
 	"quittance/internal/platform/strictjson"
 )
 
@@ -56,6 +52,8 @@ const (
 	ruleRepeatedColumn = "repeated_column"
 	ruleNoColumn       = "no_column"
 	ruleDisagreement   = "disagreement"
+	ruleRepeatedEntry  = "repeated_allowance"
+	ruleNoLine         = "no_line"
 	ruleControl        = "control_characters"
 )
 
@@ -87,8 +85,13 @@ var countries = func() (paths []string) { //nolint:gochecknoglobals // a constan
 	return paths
 }()
 
-// maxItems is the maximum number of items of a draft. One more is decoded, which is a fault.
-const maxItems = 1_000
+// The largest numbers of items of a draft, and of allowances, and of charges, on the whole of it and on an item. One
+// more is decoded, which is a fault.
+const (
+	maxItems          = 1_000
+	maxAllowances     = 100
+	maxLineAllowances = 20
+)
 
 // Drafts reads the drafts of a table. The error is one of read, or that of the context if it ends first.
 func Drafts(ctx context.Context, t *Table, read Reader) (*Import, error) {
@@ -116,8 +119,7 @@ func Drafts(ctx context.Context, t *Table, read Reader) (*Import, error) {
 		groups[number] = append(groups[number], row)
 	}
 	for _, number := range order {
-		rows := groups[number]
-		if err := r.readDraft(ctx, rows[:min(len(rows), maxItems+1)]); err != nil {
+		if err := r.readDraft(ctx, r.readable(groups[number])); err != nil {
 			return nil, err
 		}
 	}
@@ -130,7 +132,7 @@ func readPlain(c *Column, text string, _ Given) (string, *api.Fault, error) {
 	if c.Kind == Text {
 		return text, nil, nil
 	}
-	if text = strings.TrimSpace(text); c.Name == "vat_rate" {
+	if text = strings.TrimSpace(text); c.percent {
 		text = strings.TrimSpace(strings.TrimSuffix(text, "%"))
 	}
 	return text, nil, nil
@@ -144,9 +146,17 @@ type reading struct {
 	// has none.
 	at    map[string]int
 	names []string
-	// kinds are the kinds of the columns by their positions, and table is what is read.
+	// owned are the columns of each owner that are there. kinds are the kinds of the columns by their positions, and table
+	// is what is read.
+	owned [int(ofLists) + len(lists)][]present
 	kinds []Kind
 	table *Table
+}
+
+// present is a column that a table has, and its position there.
+type present struct {
+	*Column
+	at int
 }
 
 // add adds a fault of a row. The column is "" for the row as a whole.
@@ -164,8 +174,8 @@ func (r *reading) report(fault Fault) {
 
 // cell returns the text of a cell, "" if there is none.
 func (r *reading) cell(row *Row, column string) string {
-	if at, known := r.at[column]; known && at < len(row.Cells) {
-		return row.Cells[at]
+	if at, known := r.at[column]; known {
+		return row.cell(at)
 	}
 	return ""
 }
@@ -196,7 +206,9 @@ func (r *reading) readHeader(number int, header []string) bool {
 			r.report(Fault{api.Fault{Rule: ruleRepeatedColumn, Message: "must be the name of one column only"}, number, name,
 				""})
 		default:
-			r.at[name], r.names[at], r.kinds[at] = at, name, columns[column].Kind
+			c := &columns[column]
+			r.at[name], r.names[at], r.kinds[at] = at, name, c.Kind
+			r.owned[c.owner] = append(r.owned[c.owner], present{c, at})
 		}
 	}
 	for _, c := range columns {
@@ -219,147 +231,6 @@ func shortened(text string) string {
 		count++
 	}
 	return text
-}
-
-// readDraft reads the draft of some rows.
-func (r *reading) readDraft(ctx context.Context, rows []Row) error {
-	given := Given{Currency: r.cell(&rows[0], "currency"), Countries: map[string]string{}}
-	for _, path := range countries {
-		given.Countries[path] = r.cell(&rows[0], invoice.FlatName(path))
-	}
-	fields, err := r.readCells(&rows[0], false, given)
-	if err != nil {
-		return err
-	}
-	text := bytes.TrimSuffix(fields.appendObject(make([]byte, 0, sizeAsJSON(rows))), []byte{'}'})
-	text = append(text, `,"items":[`...) // a draft has a number at least
-	for n := range rows {
-		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("read a draft: %w", err)
-		}
-		item, err := r.readCells(&rows[n], true, given)
-		if err != nil {
-			return err
-		}
-		text = append(item.appendObject(text), ',')
-		if n > 0 {
-			if err := r.compareInvoice(&rows[0], fields, &rows[n], given); err != nil {
-				return err
-			}
-		}
-	}
-	body, err := strictjson.Parse(append(bytes.TrimSuffix(text, []byte{','}), `]}`...))
-	if err != nil {
-		return fmt.Errorf("rows as JSON: %w", err)
-	}
-	draft, faults := drafts.Decode(body)
-	for path, broken := range faults.With(invoice.Faults(&draft)) {
-		at, column := placeOf(path)
-		row := &rows[min(at, len(rows)-1)]
-		position, known := r.at[column]
-		if !known {
-			column = ""
-		}
-		if known && row.unusable[position] != "" {
-			continue // only the absence of a value that nobody can read
-		}
-		for _, fault := range broken {
-			if column == "" {
-				fault.Message = path + " " + fault.Message
-			}
-			r.add(row, column, fault)
-		}
-	}
-	r.Drafts = append(r.Drafts, Draft{Draft: draft, Row: rows[0].Number})
-	return nil
-}
-
-// sizeAsJSON returns about the size of rows as JSON in bytes, so that the text of a large draft is not copied as it
-// grows.
-func sizeAsJSON(rows []Row) (bytes int) {
-	const around = 32 // the name of a column, quotation marks and some escapes
-	for n := range rows {
-		for _, cell := range rows[n].Cells {
-			bytes += len(cell) + around
-		}
-	}
-	return bytes
-}
-
-// placeOf returns the item, from 0, and the column that the path of a fault names: 2 and "name" for items[2].name.
-func placeOf(path string) (item int, column string) {
-	if rest, ofItem := strings.CutPrefix(path, "items["); ofItem {
-		number, field, _ := strings.Cut(rest, "].")
-		if item, err := strconv.Atoi(number); err == nil {
-			return item, columnName(field, true)
-		}
-	}
-	return 0, columnName(path, false)
-}
-
-// values are the values of some cells by the paths of their fields.
-type values map[string]string
-
-// readCells reads the cells of a row that belong to the item, or to the invoice.
-func (r *reading) readCells(row *Row, item bool, given Given) (values, error) {
-	out := values{}
-	for n := range columns {
-		c := &columns[n]
-		at, present := r.at[c.Name]
-		if c.Item != item || !present || row.unusable[at] != "" {
-			continue
-		}
-		text := r.cell(row, c.Name)
-		if text == "" {
-			continue
-		}
-		given.Point = r.table.point || row.numbers.has(at)
-		value, fault, err := r.read(c, text, given)
-		switch {
-		case err != nil:
-			return nil, err
-		case fault != nil:
-			r.add(row, c.Name, *fault)
-			row.mark(at, fault.Rule)
-		case value != "":
-			out[c.Member] = value
-		}
-	}
-	return out, nil
-}
-
-// appendObject appends the values as a JSON object.
-func (v values) appendObject(out []byte) []byte {
-	var object strictjson.Object
-	for _, path := range slices.Sorted(maps.Keys(v)) {
-		object.AddText(path, v[path])
-	}
-	return object.Append(out)
-}
-
-// compareInvoice reports the cells of the invoice in a later row that differ from those of the first. An empty one is
-// the same.
-func (r *reading) compareInvoice(first *Row, fields values, row *Row, given Given) error {
-	for n := range columns {
-		c := &columns[n]
-		text := r.cell(row, c.Name)
-		if c.Item || strings.TrimSpace(text) == "" || text == r.cell(first, c.Name) || row.unusable[r.at[c.Name]] != "" {
-			continue
-		}
-		given.Point = r.table.point || row.numbers.has(r.at[c.Name])
-		value, fault, err := r.read(c, text, given)
-		switch {
-		case err != nil:
-			return err
-		case fault != nil:
-			r.add(row, c.Name, *fault)
-			row.mark(r.at[c.Name], fault.Rule)
-		case !c.equal(value, fields[c.Member]):
-			r.add(row, c.Name, api.Fault{Rule: ruleDisagreement,
-				Message: fmt.Sprintf("differs from row %d of the same invoice", first.Number)})
-		}
-	}
-	return nil
 }
 
 // equal reports whether two values of the column are the same. 5 and 5.00 are the same number.

@@ -192,6 +192,10 @@ func hostileFiles(t testing.TB) map[string]struct {
 		"CSV: quotation marks":    {[]byte(strings.Repeat(`"`, tabular.MaxBytes)), "file_cell"},
 		"CSV: control characters": {[]byte(someColumns +
 			strings.Repeat("1,"+strings.Repeat("\x01", 8_000)+",1,AED,2026-03-01,x,1,1,\n", 1_000)), ""},
+		"CSV: allowances of a thousand lines": {[]byte(listColumns +
+			strings.Repeat(line("x", "", "", "", "1", "2", "y")+strings.Repeat(more("", "", "", "1", "2", "y"), 9), 999)), ""},
+		"CSV: allowances of one line": {[]byte(listColumns + line("x") + strings.Repeat(more(strings.Repeat("1,", 5)+
+			strings.Repeat(`"`, 800)), 9_998)), ""},
 		"CSV: empty rows": {[]byte(strings.Repeat(",\n", tabular.MaxBytes/2)), "file_rows"},
 	}
 }

@@ -88,6 +88,14 @@ type Row struct {
 	numbers, altered columnSet
 }
 
+// cell returns the text of the cell at a position, "" if there is none.
+func (r *Row) cell(at int) string {
+	if at < len(r.Cells) {
+		return r.Cells[at]
+	}
+	return ""
+}
+
 // columnSet is a set of positions of columns.
 type columnSet [(MaxColumns + 63) / 64]uint64
 

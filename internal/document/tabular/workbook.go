@@ -28,6 +28,9 @@ type Workbook struct {
 // ErrLongText says that a text has more than 32,767 characters, which no cell of a spreadsheet holds.
 var ErrLongText = errors.New("a text is too long for a spreadsheet")
 
+// ErrManyRows says that a sheet would have more rows than a spreadsheet holds.
+var ErrManyRows = errors.New("there are too many rows for a spreadsheet")
+
 // NewWorkbook returns a workbook with a sheet of the given name: a header that stays visible and has filters, and rows
 // as in [WriteCSV]. Numbers and dates are numbers and dates of the spreadsheet, times too, in UTC and without fractions
 // of a second. A number that Excel cannot hold exactly is a text. A text is never a formula. The error is that of rows,
@@ -56,7 +59,9 @@ func (b *Workbook) fill(columns []Column, rows iter.Seq2[[]string, error]) error
 				return err
 			}
 		}
-		last++
+		if last++; last > excelize.TotalRows {
+			return ErrManyRows
+		}
 		if err := out.SetRow("A"+strconv.Itoa(last), cells); err != nil {
 			return fmt.Errorf("row %d of a workbook: %w", last, err)
 		}

@@ -23,7 +23,7 @@ func viewFuncs(messages Catalogue) template.FuncMap {
 		"fieldID":      FieldID,
 		"formAddress":  formAddress,
 		"fieldAddress": fieldAddress,
-		"fieldLabel":   messages.fieldLabel,
+		"fieldLabel":   messages.FieldLabel,
 	}
 }
 
@@ -60,21 +60,32 @@ func FieldID(path string) string {
 	return string(id)
 }
 
-// fieldLabel returns the label of a field by its JSON path: items[2].vat_rate is the tax rate of line 3, and
-// seller.city is a field of the company's profile.
-func (c Catalogue) fieldLabel(path string) (string, error) {
-	item, name, nested := strings.Cut(path, "].")
-	if line, err := strconv.Atoi(strings.TrimPrefix(item, "items[")); nested && err == nil {
-		return c.Text("field.line", strconv.Itoa(line+1), c.TextOr("field."+name, name))
-	}
-	if line, err := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(item, "items["), "]")); !nested && err == nil {
-		return c.Text("field.item", strconv.Itoa(line+1))
-	}
+// FieldLabel returns the label of a field by its JSON path: items[2].vat_rate is the tax rate of line 3,
+// items[2].charges[0].amount the amount of its first charge, and seller.city a field of the company's profile.
+func (c Catalogue) FieldLabel(path string) (string, error) {
 	if name, ok := strings.CutPrefix(path, SellerPath); ok {
 		return c.Text("field.seller", c.TextOr("account.profile."+name, name))
 	}
+	list, rest, listed := strings.Cut(path, "[")
+	number, rest, _ := strings.Cut(rest, "]")
+	n, err := strconv.Atoi(number)
+	if entry := entryKeys[list]; listed && err == nil && entry != "" {
+		label, err := c.Text("field."+entry, strconv.Itoa(n+1))
+		if err != nil || rest == "" {
+			return label, err
+		}
+		within, err := c.FieldLabel(strings.TrimPrefix(rest, "."))
+		if err != nil {
+			return "", err
+		}
+		return c.Text("field.within", label, within)
+	}
 	return c.TextOr("field."+path, path), nil
 }
+
+// entryKeys has the keys of the labels of entries by the names of their lists.
+var entryKeys = map[string]string{ //nolint:gochecknoglobals // a constant table
+	"items": "item", "allowances": "allowance", "charges": "charge"}
 
 // SellerPath is the prefix of the JSON paths of the company's profile, which the account page shows.
 const SellerPath = "seller."

@@ -128,6 +128,9 @@ func (x *Exporter) openWorkbook(f *File, company base.ID, list List, rows iter.S
 	}
 	defer x.workbooks.Release(company, 1)
 	book, err := tabular.NewWorkbook(list.Name, list.Columns, rows)
+	if errors.Is(err, tabular.ErrManyRows) {
+		return &view.TooManyRowsError{Limit: x.maxRows}
+	}
 	if err != nil {
 		return err
 	}

@@ -58,7 +58,8 @@ func invoiceFields() []field[api.InvoiceSummary] {
 		named("submitted_at", "created_at", "updated_at"), named(others...))
 }
 
-// InvoiceItems returns the items of invoices, one row for each, in the columns of an import.
+// InvoiceItems returns the items of invoices, one row for each, in the columns of an import. Further allowances and
+// charges have rows of their own, which the limit of rows does not count: it is there to bound what is read.
 func (x *Exporter) InvoiceItems(t *base.Tenant, ids func(context.Context) ([]base.ID, error)) List {
 	return List{Name: "invoice-items", Columns: tabular.Columns(),
 		Rows: func(ctx context.Context) (iter.Seq2[[]string, error], error) {

@@ -115,7 +115,7 @@ var invoiceOperations = []operation{
 		{name: "a complete draft", status: http.StatusOK, check: func(t *testing.T, c *company, a response) {
 			wantRaw(t, a, "/data/complete", "true")
 			wantRaw(t, a, "/data/missing", "[]")
-			wantRaw(t, a, "/data/computed", `{"net":1000.00,"tax":50.00,"total":1050.00}`)
+			wantRaw(t, a, "/data/computed", computed("1000.00", "50.00", "1050.00"))
 			wantRaw(t, c.get(t, invoicesPath), "/data", "[]") // nothing is stored
 		}},
 		{name: "a draft with a wrong total", status: http.StatusOK,

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -9,6 +10,8 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/document/tabular"
+	"quittance/test/drafttest"
+	"quittance/test/kit"
 )
 
 // importFile is a CSV file with two drafts, the first of two items.
@@ -92,6 +95,31 @@ var importOperations = []operation{
 				}},
 			badPage("dry_run=yes"),
 		}},
+}
+
+// TestExportIsImportedAgain exports the items of an invoice with all fields, and several allowances and charges on it
+// and its lines, and imports the file: the draft is the same, and the lists of invoices count no row as an item.
+func TestExportIsImportedAgain(t *testing.T) {
+	onFirst(t, nil, func(t *testing.T, s *system) {
+		from, to := s.company(t), s.company(t)
+		d, _ := drafttest.Every(t)
+		d.Allowances = append(d.Allowances, d.Allowances[0], api.Allowance{Percent: new(api.MustDecimal("2.50"))})
+		d.Items[1].Charges = append(d.Items[1].Charges, api.LineAllowance{Reason: new("=1+1")}, d.Items[1].Charges[0])
+		body, err := json.Marshal(d)
+		kit.Must(t, err)
+		from.draft(t, string(body))
+		file := from.get(t, invoicesPath+"/export?rows=items")
+		if rows := readExport(t, file); len(rows) != 1+2+2 { // the rows of charges have allowances too
+			t.Errorf("%d rows", len(rows))
+		}
+		made := to.send(t, request{method: http.MethodPost, path: invoicesPath + "/import", token: to.token(t),
+			body: file.text, header: http.Header{"Content-Type": {"text/csv"}}})
+		made.want(t, http.StatusCreated, "")
+		var read struct{ Data api.Draft }
+		kit.Must(t, json.Unmarshal([]byte(to.get(t, invoicesPath+"/"+made.textAt(t, "/data/invoices/0/id")).text), &read))
+		wantEqual(t, "the imported draft", fieldsOf(t, read.Data), fieldsOf(t, d))
+		wantRaw(t, to.get(t, invoicesPath), "/data/0/item_count", "2")
+	})
 }
 
 // importWorkbook returns the rows of a CSV file as the second worksheet of a workbook.

@@ -30,7 +30,7 @@ func TestReverseChargeHasNoTax(t *testing.T) {
 		for _, query := range []string{"", "?profile=pint-ae"} {
 			a := c.post(t, invoicesPath+"/preflight"+query, body)
 			a.want(t, http.StatusOK, "")
-			wantRaw(t, a, "/data/computed", `{"net":1000.00,"tax":0.00,"total":1000.00}`)
+			wantRaw(t, a, "/data/computed", computed("1000.00", "0.00", "1000.00"))
 			wantRaw(t, a, "/data/complete", `true`)
 			if strings.Contains(a.text, "total_mismatch") || strings.Contains(a.text, "tax_exemption_unknown") {
 				t.Errorf("preflight%s: %s", query, a.text)
@@ -87,4 +87,10 @@ func TestContradictoryTax(t *testing.T) {
 			wantRaw(t, refused, "/error/details/items[0].vat_rate/0/rule_id", `"`+tt.rule+`"`)
 		}
 	})
+}
+
+// computed is the member computed of a preflight of a draft without allowances, charges and payments.
+func computed(net, tax, total string) string {
+	return `{"lines":` + net + `,"allowances":0.00,"charges":0.00,"net":` + net + `,"tax":` + tax + `,"total":` + total +
+		`,"amount_due":` + total + `}`
 }

@@ -84,12 +84,22 @@ func Invoice(i invoices.Invoice, seller Seller) api.Invoice {
 	}
 	out := api.Invoice{ID: i.ID.String(), Draft: i.Draft, Complete: len(missing) == 0, Missing: missing,
 		Warnings: warnings, States: i.States().Wire(), CreatedAt: i.CreatedAt, UpdatedAt: i.UpdatedAt}
+	out.AmountDue = amountDue(&i.Draft)
 	warnNumber(i, out.Warnings)
 	if i.Submission != nil {
 		out.Submitted, out.SubmittedAt = true, &i.Submission.AttemptedAt
 		out.Submission, out.Details = new(Submission(*i.Submission)), details(i.Submission)
 	}
 	return out
+}
+
+// amountDue is what an invoice asks for of its total.
+func amountDue(d *api.Draft) *api.Amount {
+	if d.TotalAmount == nil {
+		return nil
+	}
+	due := invoice.AmountDue(d.TotalAmount.String(), d)
+	return new(api.Amount(due.String()))
 }
 
 // warnNumber adds advice on a draft whose number was submitted already.
@@ -129,6 +139,7 @@ func InvoiceSummary(r invoices.InvoiceRow, seller Seller) api.InvoiceSummary {
 		MissingCount: r.MissingCount, Warnings: warnings, WarningCount: count, States: r.States().Wire(),
 		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
 	copyDraft(&out, &r.Draft)
+	out.AmountDue = amountDue(&r.Draft)
 	if r.Submission != nil {
 		out.Submitted, out.SubmittedAt = true, &r.Submission.AttemptedAt
 		out.Submission, out.Details = new(Submission(*r.Submission)), details(r.Submission)

@@ -40,13 +40,42 @@ func (i Invoice) States() invoice.States {
 	return i.Submission.States
 }
 
-// MarshalDraft returns the stored form of a draft: JSON without absent fields and with decimals as they were sent.
+// MarshalDraft returns the stored form of a draft: JSON without absent fields and empty lists, and with decimals as
+// they were sent.
 func MarshalDraft(draft *api.Draft) ([]byte, error) {
-	text, err := jsonv2.Marshal(draft, jsonv2.OmitZeroStructFields(true), jsontext.AllowDuplicateNames(true))
+	text, err := jsonv2.Marshal(withoutEmptyLists(draft), jsonv2.OmitZeroStructFields(true),
+		jsontext.AllowDuplicateNames(true))
 	if err != nil {
 		return nil, fmt.Errorf("draft: %w", err)
 	}
 	return text, nil
+}
+
+// withoutEmptyLists returns a draft in which an empty list of allowances or charges is an absent one.
+func withoutEmptyLists(draft *api.Draft) *api.Draft {
+	out := *draft
+	out.Allowances, out.Charges = orAbsent(out.Allowances), orAbsent(out.Charges)
+	cloned := false
+	for n := range out.Items {
+		item := &out.Items[n]
+		if (item.Allowances == nil || len(item.Allowances) > 0) && (item.Charges == nil || len(item.Charges) > 0) {
+			continue
+		}
+		if !cloned {
+			out.Items, cloned = slices.Clone(out.Items), true
+			item = &out.Items[n]
+		}
+		item.Allowances, item.Charges = orAbsent(item.Allowances), orAbsent(item.Charges)
+	}
+	return &out
+}
+
+// orAbsent returns a list, and nil for an empty one.
+func orAbsent[T any](list []T) []T {
+	if len(list) == 0 {
+		return nil
+	}
+	return list
 }
 
 // creation is the operation of [Create]. It is shared because all drafts of a company wait for the counter

@@ -19,7 +19,7 @@ import (
 
 // summaryText is the content of the column summary, as JSON.
 type summaryText struct {
-	api.Draft               // without items
+	api.Draft               // without items and other lists
 	Missing      []string   `json:"missing"`
 	MissingCount int        `json:"missing_count"`
 	Warnings     api.Faults `json:"warnings"`
@@ -46,7 +46,7 @@ func Summarize(d *api.Draft) (Summary, error) {
 	}
 	text := summaryText{Draft: *d, Missing: missing[:min(len(missing), api.MaxSummaryPaths)], MissingCount: len(missing),
 		Warnings: firstPaths(warnings, api.MaxSummaryPaths), WarningCount: len(warnings)}
-	text.Items = nil
+	text.Items, text.Allowances, text.Charges = nil, nil, nil
 	written, err := jsonv2.Marshal(&text, jsonv2.OmitZeroStructFields(true), jsonv2.Deterministic(true),
 		jsontext.AllowDuplicateNames(true))
 	if err != nil {

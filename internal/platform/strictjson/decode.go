@@ -80,7 +80,7 @@ func (p *plan) read(d *decoding, v Value, into reflect.Value) bool {
 		return false
 	}
 	base := len(d.path)
-	var present uint64 // a bit for each field, see maxFields
+	var present [maxFields]bool
 	for name, member := range v.Members() {
 		i, known := p.byName[string(name)]
 		if !known {
@@ -90,13 +90,13 @@ func (p *plan) read(d *decoding, v Value, into reflect.Value) bool {
 		if member.Kind() == 'n' {
 			continue // absent
 		}
-		present |= 1 << i
+		present[i] = true
 		d.path = appendMember(d.path, name)
 		p.fields[i].read(d, member, into.FieldByIndex(p.fields[i].index))
 		d.path = d.path[:base]
 	}
 	for i := range p.fields {
-		if f := &p.fields[i]; f.required && present&(1<<i) == 0 {
+		if f := &p.fields[i]; f.required && !present[i] {
 			d.path = appendMember(d.path, []byte(f.name))
 			d.fault(ruleRequired, "is required")
 			d.path = d.path[:base]

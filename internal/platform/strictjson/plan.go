@@ -61,8 +61,8 @@ type field struct {
 // it returns false, it has not changed the destination. It may return with a longer path than it was called with.
 type reader func(d *decoding, v Value, into reflect.Value) bool
 
-// maxFields is the number of bits in which a decoding records the members that are present.
-const maxFields = 64
+// maxFields is the largest number of fields of an object.
+const maxFields = 128
 
 // compile returns the plan of a struct type. enclosing holds the types that contain it, because recursive types are not
 // supported.

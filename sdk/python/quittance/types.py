@@ -111,6 +111,54 @@ class AddressRequest(TypedDict):
     otp: NotRequired[str | None]
 
 
+class Allowance(TypedDict):
+    """A part of Invoice."""
+
+    #: Amount without tax (BT-92, of a charge BT-99); if absent, percent of base_amount.
+    amount: Decimal | None
+    #: Amount that percent is of (BT-93, BT-100); goes with percent.
+    base_amount: Decimal | None
+    #: Per cent of base_amount (BT-94, BT-101).
+    percent: Decimal | None
+    #: Reason (BT-97, BT-104).
+    reason: str | None
+    #: Coded reason: of an allowance UNCL5189 (BT-98), of a charge UNCL7161 (BT-105).
+    reason_code: str | None
+    #: Coded reason why no tax is charged (BT-121), if no line of the category has it.
+    tax_exemption_code: str | None
+    #: Why no tax is charged (BT-120), if no line of the category says it.
+    tax_exemption_reason: str | None
+    #: Tax category (BT-95, BT-102, UNCL5305).
+    vat_category: str | None
+    #: Tax rate in per cent (BT-96, BT-103), as in a line.
+    vat_rate: Decimal | None
+
+
+class AllowanceRequest(TypedDict):
+    """A part of DraftRequest and of InvoicePatch."""
+
+    #: Amount without tax (BT-92, of a charge BT-99); if absent, percent of base_amount. A number,
+    #: or a string that holds one.
+    amount: NotRequired[Decimal | int | str | None]
+    #: Amount that percent is of (BT-93, BT-100); goes with percent. A number, or a string that
+    #: holds one.
+    base_amount: NotRequired[Decimal | int | str | None]
+    #: Per cent of base_amount (BT-94, BT-101). A number, or a string that holds one.
+    percent: NotRequired[Decimal | int | str | None]
+    #: Reason (BT-97, BT-104).
+    reason: NotRequired[str | None]
+    #: Coded reason: of an allowance UNCL5189 (BT-98), of a charge UNCL7161 (BT-105).
+    reason_code: NotRequired[str | None]
+    #: Coded reason why no tax is charged (BT-121), if no line of the category has it.
+    tax_exemption_code: NotRequired[str | None]
+    #: Why no tax is charged (BT-120), if no line of the category says it.
+    tax_exemption_reason: NotRequired[str | None]
+    #: Tax category (BT-95, BT-102, UNCL5305).
+    vat_category: NotRequired[str | None]
+    #: Tax rate in per cent (BT-96, BT-103), as in a line. A number, or a string that holds one.
+    vat_rate: NotRequired[Decimal | int | str | None]
+
+
 class Attempt(TypedDict):
     """A part of DeliveryDetail."""
 
@@ -305,11 +353,20 @@ class CatalogueItemFieldsRequest(TypedDict):
 class Computed(TypedDict):
     """A part of Preflight."""
 
-    #: Sum of the lines.
+    #: Sum of the allowances on the whole invoice (BT-107).
+    allowances: Decimal | None
+    #: Total less prepaid_amount, plus rounding_amount (BT-115).
+    amount_due: Decimal | None
+    #: Sum of the charges on the whole invoice (BT-108).
+    charges: Decimal | None
+    #: Sum of the amounts of the lines (BT-106), each after its own allowances and charges.
+    lines: Decimal | None
+    #: Total without tax (BT-109): lines less allowances, plus charges.
     net: Decimal | None
-    #: Sum of the tax per category and rate. The categories Z, E, AE, N, G, K and O have no tax.
+    #: Sum of the tax per category and rate (BT-110). The categories Z, E, AE, N, G, K and O have
+    #: no tax.
     tax: Decimal | None
-    #: Sum of net and tax.
+    #: Sum of net and tax (BT-112).
     total: Decimal | None
 
 
@@ -863,6 +920,8 @@ class DraftRequest(TypedDict):
 
     #: Where the buyer books the invoice (BT-19).
     accounting_reference: NotRequired[str | None]
+    #: Allowances on the whole invoice (BG-20), such as a discount.
+    allowances: NotRequired[list[AllowanceRequest] | None]
     #: Beneficiary of a supply that involves a free trade zone of the UAE (BTAE-01).
     beneficiary_id: NotRequired[str | None]
     #: Buyer address line 3 (BT-163).
@@ -901,6 +960,8 @@ class DraftRequest(TypedDict):
     buyer_tax_id: NotRequired[str | None]
     #: Name under which the buyer trades, if it is another one (BT-45).
     buyer_trading_name: NotRequired[str | None]
+    #: Charges on the whole invoice (BG-21), such as freight.
+    charges: NotRequired[list[AllowanceRequest] | None]
     #: Contract (BT-12).
     contract_reference: NotRequired[str | None]
     #: Value of the contract of a continuous supply in the UAE (BTAE-05).
@@ -949,6 +1010,9 @@ class DraftRequest(TypedDict):
     payment_terms: NotRequired[str | None]
     #: Period that the invoice is for (BG-14).
     period: NotRequired[PeriodRequest | None]
+    #: What has been paid already (BT-113), within the currency's minor unit. A number, or a string
+    #: that holds one.
+    prepaid_amount: NotRequired[Decimal | int | str | None]
     #: Tax registration of the principal in whose name an agent invoices in the UAE (BTAE-14).
     principal_id: NotRequired[str | None]
     #: Project (BT-11).
@@ -959,6 +1023,9 @@ class DraftRequest(TypedDict):
     recipient_name: str
     #: Buyer identifier in the e-invoicing network (BT-49).
     recipient_network_id: NotRequired[str | None]
+    #: What is added to round the amount due (BT-114), within the currency's minor unit; may be
+    #: negative. A number, or a string that holds one.
+    rounding_amount: NotRequired[Decimal | int | str | None]
     #: Your own number of the order (BT-14).
     sales_order_reference: NotRequired[str | None]
     #: Units of the tax authority's currency for one unit of the invoice's (BTAE-04). A number, or
@@ -1318,6 +1385,10 @@ class Invoice(TypedDict):
 
     #: Where the buyer books the invoice (BT-19).
     accounting_reference: str | None
+    #: Allowances on the whole invoice (BG-20), such as a discount.
+    allowances: list[Allowance]
+    #: What is asked for (BT-115): total_amount less prepaid_amount, plus rounding_amount.
+    amount_due: Decimal | None
     #: Beneficiary of a supply that involves a free trade zone of the UAE (BTAE-01).
     beneficiary_id: str | None
     #: Buyer address line 3 (BT-163).
@@ -1356,6 +1427,8 @@ class Invoice(TypedDict):
     buyer_tax_id: str | None
     #: Name under which the buyer trades, if it is another one (BT-45).
     buyer_trading_name: str | None
+    #: Charges on the whole invoice (BG-21), such as freight.
+    charges: list[Allowance]
     #: True if missing is empty: nothing is missing for submission or contradicts itself, including
     #: what the document format of the connection needs, if it has one.
     complete: bool
@@ -1415,6 +1488,8 @@ class Invoice(TypedDict):
     payment_terms: str | None
     #: Period that the invoice is for (BG-14).
     period: Period | None
+    #: What has been paid already (BT-113), within the currency's minor unit.
+    prepaid_amount: Decimal | None
     #: Tax registration of the principal in whose name an agent invoices in the UAE (BTAE-14).
     principal_id: str | None
     #: Project (BT-11).
@@ -1429,6 +1504,9 @@ class Invoice(TypedDict):
     recipient_name: str | None
     #: Buyer identifier in the e-invoicing network (BT-49).
     recipient_network_id: str | None
+    #: What is added to round the amount due (BT-114), within the currency's minor unit; may be
+    #: negative.
+    rounding_amount: Decimal | None
     #: Your own number of the order (BT-14).
     sales_order_reference: str | None
     #: Further information about each of the four states.
@@ -1474,6 +1552,8 @@ class InvoicePatch(TypedDict):
 
     #: Where the buyer books the invoice (BT-19).
     accounting_reference: NotRequired[str | None]
+    #: Allowances on the whole invoice (BG-20), such as a discount.
+    allowances: NotRequired[list[AllowanceRequest] | None]
     #: Beneficiary of a supply that involves a free trade zone of the UAE (BTAE-01).
     beneficiary_id: NotRequired[str | None]
     #: Buyer address line 3 (BT-163).
@@ -1512,6 +1592,8 @@ class InvoicePatch(TypedDict):
     buyer_tax_id: NotRequired[str | None]
     #: Name under which the buyer trades, if it is another one (BT-45).
     buyer_trading_name: NotRequired[str | None]
+    #: Charges on the whole invoice (BG-21), such as freight.
+    charges: NotRequired[list[AllowanceRequest] | None]
     #: Contract (BT-12).
     contract_reference: NotRequired[str | None]
     #: Value of the contract of a continuous supply in the UAE (BTAE-05).
@@ -1560,6 +1642,9 @@ class InvoicePatch(TypedDict):
     payment_terms: NotRequired[str | None]
     #: Period that the invoice is for (BG-14).
     period: NotRequired[PeriodRequest | None]
+    #: What has been paid already (BT-113), within the currency's minor unit. A number, or a string
+    #: that holds one.
+    prepaid_amount: NotRequired[Decimal | int | str | None]
     #: Tax registration of the principal in whose name an agent invoices in the UAE (BTAE-14).
     principal_id: NotRequired[str | None]
     #: Project (BT-11).
@@ -1570,6 +1655,9 @@ class InvoicePatch(TypedDict):
     recipient_name: NotRequired[str]
     #: Buyer identifier in the e-invoicing network (BT-49).
     recipient_network_id: NotRequired[str | None]
+    #: What is added to round the amount due (BT-114), within the currency's minor unit; may be
+    #: negative. A number, or a string that holds one.
+    rounding_amount: NotRequired[Decimal | int | str | None]
     #: Your own number of the order (BT-14).
     sales_order_reference: NotRequired[str | None]
     #: Units of the tax authority's currency for one unit of the invoice's (BTAE-04). A number, or
@@ -1599,6 +1687,8 @@ class InvoiceSummary(TypedDict):
 
     #: Where the buyer books the invoice (BT-19).
     accounting_reference: str | None
+    #: What is asked for (BT-115): total_amount less prepaid_amount, plus rounding_amount.
+    amount_due: Decimal | None
     #: Beneficiary of a supply that involves a free trade zone of the UAE (BTAE-01).
     beneficiary_id: str | None
     #: Buyer address line 3 (BT-163).
@@ -1695,6 +1785,8 @@ class InvoiceSummary(TypedDict):
     payment_terms: str | None
     #: Period that the invoice is for (BG-14).
     period: Period | None
+    #: What has been paid already (BT-113), within the currency's minor unit.
+    prepaid_amount: Decimal | None
     #: Tax registration of the principal in whose name an agent invoices in the UAE (BTAE-14).
     principal_id: str | None
     #: Project (BT-11).
@@ -1709,6 +1801,9 @@ class InvoiceSummary(TypedDict):
     recipient_name: str | None
     #: Buyer identifier in the e-invoicing network (BT-49).
     recipient_network_id: str | None
+    #: What is added to round the amount due (BT-114), within the currency's minor unit; may be
+    #: negative.
+    rounding_amount: Decimal | None
     #: Your own number of the order (BT-14).
     sales_order_reference: str | None
     #: Further information about each of the four states.
@@ -1756,10 +1851,14 @@ class Item(TypedDict):
 
     #: Where the buyer books the line (BT-133).
     accounting_reference: str | None
+    #: Allowances on the line (BG-27).
+    allowances: list[LineAllowance]
     #: Quantity to which the price applies (BT-149); defaults to 1.
     base_quantity: Decimal | None
     #: Buyer's item identifier (BT-156).
     buyer_item_code: str | None
+    #: Charges on the line (BG-28).
+    charges: list[LineAllowance]
     #: Classification of the item (BT-158), such as a customs tariff number.
     commodity_code: str | None
     #: Scheme of commodity_code (BT-158-1).
@@ -1873,11 +1972,15 @@ class ItemRequest(TypedDict):
 
     #: Where the buyer books the line (BT-133).
     accounting_reference: NotRequired[str | None]
+    #: Allowances on the line (BG-27).
+    allowances: NotRequired[list[LineAllowanceRequest] | None]
     #: Quantity to which the price applies (BT-149); defaults to 1. A number, or a string that
     #: holds one.
     base_quantity: NotRequired[Decimal | int | str | None]
     #: Buyer's item identifier (BT-156).
     buyer_item_code: NotRequired[str | None]
+    #: Charges on the line (BG-28).
+    charges: NotRequired[list[LineAllowanceRequest] | None]
     #: Classification of the item (BT-158), such as a customs tariff number.
     commodity_code: NotRequired[str | None]
     #: Scheme of commodity_code (BT-158-1).
@@ -1933,6 +2036,38 @@ class ItemRequest(TypedDict):
     #: Tax rate in per cent (BT-152). Above 0 for S; 0 for Z, E, G and K; 0 or absent for O. For AE
     #: and N it is information: their tax is 0. A number, or a string that holds one.
     vat_rate: NotRequired[Decimal | int | str | None]
+
+
+class LineAllowance(TypedDict):
+    """A part of Item."""
+
+    #: Amount without tax (BT-136, of a charge BT-141); if absent, percent of base_amount.
+    amount: Decimal | None
+    #: Amount that percent is of (BT-137, BT-142); goes with percent.
+    base_amount: Decimal | None
+    #: Per cent of base_amount (BT-138, BT-143).
+    percent: Decimal | None
+    #: Reason (BT-139, BT-144).
+    reason: str | None
+    #: Coded reason: of an allowance UNCL5189 (BT-140), of a charge UNCL7161 (BT-145).
+    reason_code: str | None
+
+
+class LineAllowanceRequest(TypedDict):
+    """A part of ItemRequest."""
+
+    #: Amount without tax (BT-136, of a charge BT-141); if absent, percent of base_amount. A
+    #: number, or a string that holds one.
+    amount: NotRequired[Decimal | int | str | None]
+    #: Amount that percent is of (BT-137, BT-142); goes with percent. A number, or a string that
+    #: holds one.
+    base_amount: NotRequired[Decimal | int | str | None]
+    #: Per cent of base_amount (BT-138, BT-143). A number, or a string that holds one.
+    percent: NotRequired[Decimal | int | str | None]
+    #: Reason (BT-139, BT-144).
+    reason: NotRequired[str | None]
+    #: Coded reason: of an allowance UNCL5189 (BT-140), of a charge UNCL7161 (BT-145).
+    reason_code: NotRequired[str | None]
 
 
 class LinePeriod(TypedDict):

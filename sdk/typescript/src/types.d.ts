@@ -99,6 +99,51 @@ export interface AddressRequest {
   otp?: string | null;
 }
 
+export interface Allowance {
+  /** Amount without tax (BT-92, of a charge BT-99); if absent, percent of base_amount. */
+  amount: Decimal | null;
+  /** Amount that percent is of (BT-93, BT-100); goes with percent. */
+  base_amount: Decimal | null;
+  /** Per cent of base_amount (BT-94, BT-101). */
+  percent: Decimal | null;
+  /** Reason (BT-97, BT-104). */
+  reason: string | null;
+  /** Coded reason: of an allowance UNCL5189 (BT-98), of a charge UNCL7161 (BT-105). */
+  reason_code: string | null;
+  /** Coded reason why no tax is charged (BT-121), if no line of the category has it. */
+  tax_exemption_code: string | null;
+  /** Why no tax is charged (BT-120), if no line of the category says it. */
+  tax_exemption_reason: string | null;
+  /** Tax category (BT-95, BT-102, UNCL5305). */
+  vat_category: string | null;
+  /** Tax rate in per cent (BT-96, BT-103), as in a line. */
+  vat_rate: Decimal | null;
+}
+
+export interface AllowanceRequest {
+  /**
+   * Amount without tax (BT-92, of a charge BT-99); if absent, percent of base_amount. A number, or a string that
+   * holds one.
+   */
+  amount?: Decimal | null;
+  /** Amount that percent is of (BT-93, BT-100); goes with percent. A number, or a string that holds one. */
+  base_amount?: Decimal | null;
+  /** Per cent of base_amount (BT-94, BT-101). A number, or a string that holds one. */
+  percent?: Decimal | null;
+  /** Reason (BT-97, BT-104). */
+  reason?: string | null;
+  /** Coded reason: of an allowance UNCL5189 (BT-98), of a charge UNCL7161 (BT-105). */
+  reason_code?: string | null;
+  /** Coded reason why no tax is charged (BT-121), if no line of the category has it. */
+  tax_exemption_code?: string | null;
+  /** Why no tax is charged (BT-120), if no line of the category says it. */
+  tax_exemption_reason?: string | null;
+  /** Tax category (BT-95, BT-102, UNCL5305). */
+  vat_category?: string | null;
+  /** Tax rate in per cent (BT-96, BT-103), as in a line. A number, or a string that holds one. */
+  vat_rate?: Decimal | null;
+}
+
 export interface Attempt {
   /**
    * The first 1024 bytes of the response body, with bytes that are not UTF-8 replaced; empty if they contain the
@@ -277,11 +322,19 @@ export interface CatalogueItemFieldsRequest {
 }
 
 export interface Computed {
-  /** Sum of the lines. */
+  /** Sum of the allowances on the whole invoice (BT-107). */
+  allowances: Decimal | null;
+  /** Total less prepaid_amount, plus rounding_amount (BT-115). */
+  amount_due: Decimal | null;
+  /** Sum of the charges on the whole invoice (BT-108). */
+  charges: Decimal | null;
+  /** Sum of the amounts of the lines (BT-106), each after its own allowances and charges. */
+  lines: Decimal | null;
+  /** Total without tax (BT-109): lines less allowances, plus charges. */
   net: Decimal | null;
-  /** Sum of the tax per category and rate. The categories Z, E, AE, N, G, K and O have no tax. */
+  /** Sum of the tax per category and rate (BT-110). The categories Z, E, AE, N, G, K and O have no tax. */
   tax: Decimal | null;
-  /** Sum of net and tax. */
+  /** Sum of net and tax (BT-112). */
   total: Decimal | null;
 }
 
@@ -825,6 +878,8 @@ export interface DirectDebitRequest {
 export interface DraftRequest {
   /** Where the buyer books the invoice (BT-19). */
   accounting_reference?: string | null;
+  /** Allowances on the whole invoice (BG-20), such as a discount. */
+  allowances?: AllowanceRequest[] | null;
   /** Beneficiary of a supply that involves a free trade zone of the UAE (BTAE-01). */
   beneficiary_id?: string | null;
   /** Buyer address line 3 (BT-163). */
@@ -867,6 +922,8 @@ export interface DraftRequest {
   buyer_tax_id?: string | null;
   /** Name under which the buyer trades, if it is another one (BT-45). */
   buyer_trading_name?: string | null;
+  /** Charges on the whole invoice (BG-21), such as freight. */
+  charges?: AllowanceRequest[] | null;
   /** Contract (BT-12). */
   contract_reference?: string | null;
   /** Value of the contract of a continuous supply in the UAE (BTAE-05). */
@@ -915,6 +972,8 @@ export interface DraftRequest {
   payment_terms?: string | null;
   /** Period that the invoice is for (BG-14). */
   period?: PeriodRequest | null;
+  /** What has been paid already (BT-113), within the currency's minor unit. A number, or a string that holds one. */
+  prepaid_amount?: Decimal | null;
   /** Tax registration of the principal in whose name an agent invoices in the UAE (BTAE-14). */
   principal_id?: string | null;
   /** Project (BT-11). */
@@ -925,6 +984,11 @@ export interface DraftRequest {
   recipient_name: string;
   /** Buyer identifier in the e-invoicing network (BT-49). */
   recipient_network_id?: string | null;
+  /**
+   * What is added to round the amount due (BT-114), within the currency's minor unit; may be negative. A number, or
+   * a string that holds one.
+   */
+  rounding_amount?: Decimal | null;
   /** Your own number of the order (BT-14). */
   sales_order_reference?: string | null;
   /**
@@ -1271,6 +1335,10 @@ export interface InvitationRequest {
 export interface Invoice {
   /** Where the buyer books the invoice (BT-19). */
   accounting_reference: string | null;
+  /** Allowances on the whole invoice (BG-20), such as a discount. */
+  allowances: Allowance[];
+  /** What is asked for (BT-115): total_amount less prepaid_amount, plus rounding_amount. */
+  amount_due: Decimal | null;
   /** Beneficiary of a supply that involves a free trade zone of the UAE (BTAE-01). */
   beneficiary_id: string | null;
   /** Buyer address line 3 (BT-163). */
@@ -1313,6 +1381,8 @@ export interface Invoice {
   buyer_tax_id: string | null;
   /** Name under which the buyer trades, if it is another one (BT-45). */
   buyer_trading_name: string | null;
+  /** Charges on the whole invoice (BG-21), such as freight. */
+  charges: Allowance[];
   /**
    * True if missing is empty: nothing is missing for submission or contradicts itself, including what the document
    * format of the connection needs, if it has one.
@@ -1376,6 +1446,8 @@ export interface Invoice {
   payment_terms: string | null;
   /** Period that the invoice is for (BG-14). */
   period: Period | null;
+  /** What has been paid already (BT-113), within the currency's minor unit. */
+  prepaid_amount: Decimal | null;
   /** Tax registration of the principal in whose name an agent invoices in the UAE (BTAE-14). */
   principal_id: string | null;
   /** Project (BT-11). */
@@ -1390,6 +1462,8 @@ export interface Invoice {
   recipient_name: string | null;
   /** Buyer identifier in the e-invoicing network (BT-49). */
   recipient_network_id: string | null;
+  /** What is added to round the amount due (BT-114), within the currency's minor unit; may be negative. */
+  rounding_amount: Decimal | null;
   /** Your own number of the order (BT-14). */
   sales_order_reference: string | null;
   /** Further information about each of the four states. */
@@ -1437,6 +1511,8 @@ export interface Invoice {
 export interface InvoicePatch {
   /** Where the buyer books the invoice (BT-19). */
   accounting_reference?: string | null;
+  /** Allowances on the whole invoice (BG-20), such as a discount. */
+  allowances?: AllowanceRequest[] | null;
   /** Beneficiary of a supply that involves a free trade zone of the UAE (BTAE-01). */
   beneficiary_id?: string | null;
   /** Buyer address line 3 (BT-163). */
@@ -1479,6 +1555,8 @@ export interface InvoicePatch {
   buyer_tax_id?: string | null;
   /** Name under which the buyer trades, if it is another one (BT-45). */
   buyer_trading_name?: string | null;
+  /** Charges on the whole invoice (BG-21), such as freight. */
+  charges?: AllowanceRequest[] | null;
   /** Contract (BT-12). */
   contract_reference?: string | null;
   /** Value of the contract of a continuous supply in the UAE (BTAE-05). */
@@ -1527,6 +1605,8 @@ export interface InvoicePatch {
   payment_terms?: string | null;
   /** Period that the invoice is for (BG-14). */
   period?: PeriodRequest | null;
+  /** What has been paid already (BT-113), within the currency's minor unit. A number, or a string that holds one. */
+  prepaid_amount?: Decimal | null;
   /** Tax registration of the principal in whose name an agent invoices in the UAE (BTAE-14). */
   principal_id?: string | null;
   /** Project (BT-11). */
@@ -1537,6 +1617,11 @@ export interface InvoicePatch {
   recipient_name?: string;
   /** Buyer identifier in the e-invoicing network (BT-49). */
   recipient_network_id?: string | null;
+  /**
+   * What is added to round the amount due (BT-114), within the currency's minor unit; may be negative. A number, or
+   * a string that holds one.
+   */
+  rounding_amount?: Decimal | null;
   /** Your own number of the order (BT-14). */
   sales_order_reference?: string | null;
   /**
@@ -1570,6 +1655,8 @@ export interface InvoicePatch {
 export interface InvoiceSummary {
   /** Where the buyer books the invoice (BT-19). */
   accounting_reference: string | null;
+  /** What is asked for (BT-115): total_amount less prepaid_amount, plus rounding_amount. */
+  amount_due: Decimal | null;
   /** Beneficiary of a supply that involves a free trade zone of the UAE (BTAE-01). */
   beneficiary_id: string | null;
   /** Buyer address line 3 (BT-163). */
@@ -1670,6 +1757,8 @@ export interface InvoiceSummary {
   payment_terms: string | null;
   /** Period that the invoice is for (BG-14). */
   period: Period | null;
+  /** What has been paid already (BT-113), within the currency's minor unit. */
+  prepaid_amount: Decimal | null;
   /** Tax registration of the principal in whose name an agent invoices in the UAE (BTAE-14). */
   principal_id: string | null;
   /** Project (BT-11). */
@@ -1684,6 +1773,8 @@ export interface InvoiceSummary {
   recipient_name: string | null;
   /** Buyer identifier in the e-invoicing network (BT-49). */
   recipient_network_id: string | null;
+  /** What is added to round the amount due (BT-114), within the currency's minor unit; may be negative. */
+  rounding_amount: Decimal | null;
   /** Your own number of the order (BT-14). */
   sales_order_reference: string | null;
   /** Further information about each of the four states. */
@@ -1735,10 +1826,14 @@ export interface InvoiceSummary {
 export interface Item {
   /** Where the buyer books the line (BT-133). */
   accounting_reference: string | null;
+  /** Allowances on the line (BG-27). */
+  allowances: LineAllowance[];
   /** Quantity to which the price applies (BT-149); defaults to 1. */
   base_quantity: Decimal | null;
   /** Buyer's item identifier (BT-156). */
   buyer_item_code: string | null;
+  /** Charges on the line (BG-28). */
+  charges: LineAllowance[];
   /** Classification of the item (BT-158), such as a customs tariff number. */
   commodity_code: string | null;
   /** Scheme of commodity_code (BT-158-1). */
@@ -1849,10 +1944,14 @@ export interface ItemPatch {
 export interface ItemRequest {
   /** Where the buyer books the line (BT-133). */
   accounting_reference?: string | null;
+  /** Allowances on the line (BG-27). */
+  allowances?: LineAllowanceRequest[] | null;
   /** Quantity to which the price applies (BT-149); defaults to 1. A number, or a string that holds one. */
   base_quantity?: Decimal | null;
   /** Buyer's item identifier (BT-156). */
   buyer_item_code?: string | null;
+  /** Charges on the line (BG-28). */
+  charges?: LineAllowanceRequest[] | null;
   /** Classification of the item (BT-158), such as a customs tariff number. */
   commodity_code?: string | null;
   /** Scheme of commodity_code (BT-158-1). */
@@ -1910,6 +2009,35 @@ export interface ItemRequest {
    * information: their tax is 0. A number, or a string that holds one.
    */
   vat_rate?: Decimal | null;
+}
+
+export interface LineAllowance {
+  /** Amount without tax (BT-136, of a charge BT-141); if absent, percent of base_amount. */
+  amount: Decimal | null;
+  /** Amount that percent is of (BT-137, BT-142); goes with percent. */
+  base_amount: Decimal | null;
+  /** Per cent of base_amount (BT-138, BT-143). */
+  percent: Decimal | null;
+  /** Reason (BT-139, BT-144). */
+  reason: string | null;
+  /** Coded reason: of an allowance UNCL5189 (BT-140), of a charge UNCL7161 (BT-145). */
+  reason_code: string | null;
+}
+
+export interface LineAllowanceRequest {
+  /**
+   * Amount without tax (BT-136, of a charge BT-141); if absent, percent of base_amount. A number, or a string that
+   * holds one.
+   */
+  amount?: Decimal | null;
+  /** Amount that percent is of (BT-137, BT-142); goes with percent. A number, or a string that holds one. */
+  base_amount?: Decimal | null;
+  /** Per cent of base_amount (BT-138, BT-143). A number, or a string that holds one. */
+  percent?: Decimal | null;
+  /** Reason (BT-139, BT-144). */
+  reason?: string | null;
+  /** Coded reason: of an allowance UNCL5189 (BT-140), of a charge UNCL7161 (BT-145). */
+  reason_code?: string | null;
 }
 
 export interface LinePeriod {

@@ -17,7 +17,8 @@ const whole = {
 
 test("an invoice from draft to final states", async () => {
   const preflight = await quittance.invoices.preflight(draft());
-  assert.deepEqual(preflight.computed, { net: "1000.00", tax: "50.00", total: "1050.00" });
+  assert.deepEqual(preflight.computed, { lines: "1000.00", allowances: "0.00", charges: "0.00", net: "1000.00",
+    tax: "50.00", total: "1050.00", amount_due: "1050.00" });
 
   const created = await quittance.invoices.create(draft(whole), { idempotencyKey: `key-${Date.now()}` });
   assert.equal(created.total_amount, "1050.00");

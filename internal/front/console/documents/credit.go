@@ -58,7 +58,7 @@ type creditAmounts struct {
 }
 
 // newCreditAmounts calculates the tax of a credit note as that of a document with lines of the credited amounts.
-func newCreditAmounts(w *console.Words, note *api.CreditNote,
+func newCreditAmounts(w *console.Words, note *api.CreditNote, credited *api.Draft,
 	arithmetic invoice.Arithmetic) (out creditAmounts, err error) {
 	total, err := api.ParseDecimal(invoice.Shortest(string(note.TotalAmount)))
 	if err != nil {
@@ -70,7 +70,11 @@ func newCreditAmounts(w *console.Words, note *api.CreditNote,
 	for n := range note.Items {
 		lines[n] = invoice.CreditLine(&note.Items[n])
 	}
-	if sums, ok := arithmetic.Sum(&note.Currency, lines); ok {
+	allowances := invoice.AllowancesOf(credited)
+	if note.Kind == api.CreditPartial {
+		allowances = arithmetic.CreditedAllowances(credited, note.Items)
+	}
+	if sums, ok := arithmetic.Sum(&note.Currency, lines, allowances); ok {
 		out.Document.calculated(w, &sums, &out.Invoice)
 	}
 	return out, nil
@@ -115,7 +119,7 @@ func readCreditPage(req *console.Request) (p creditPage, found invoices.CreditNo
 		}
 		p.Lines = append(p.Lines, line)
 	}
-	p.Amounts, err = newCreditAmounts(req.Words, &p.CreditNote, req.Arithmetic())
+	p.Amounts, err = newCreditAmounts(req.Words, &p.CreditNote, &credited.Draft, req.Arithmetic())
 	return p, found, err
 }
 

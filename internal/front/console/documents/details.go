@@ -17,7 +17,7 @@ var placed = []string{ //nolint:gochecknoglobals // a constant list
 	"invoice_number", "issue_date", "issue_time", "due_date", "currency", "total_amount", "payment_means_code",
 	"recipient_name", "recipient_network_id", "buyer_endpoint_scheme", "buyer_street", "buyer_city", "buyer_subdivision",
 	"buyer_country", "name", "item_code", "description", "quantity", "base_quantity", "unit_code", "net_unit_price",
-	"vat_category", "vat_rate"}
+	"vat_category", "vat_rate", "prepaid_amount", "rounding_amount"}
 
 // unprinted lists the details that the layout of a print places, or that mean nothing to the buyer.
 var unprinted = []string{"buyer_reference", "external_id", "transaction_flags"} //nolint:gochecknoglobals // a constant list
@@ -51,6 +51,9 @@ func detailsOf[T any](w *console.Words, fields []invoice.Field[T], of *T) []deta
 		}
 		if field.Tag.Get("format") == "date" {
 			value = w.Messages.DayText(&value)
+		}
+		if field.Tag.Get("unit") == "percent" {
+			value += "%"
 		}
 		out = append(out, detail{field.Name, value})
 	}

@@ -61,6 +61,10 @@ type ShownDocument struct {
 	Lines  []shownLine
 	Taxes  []shownTax
 	Totals invoice.Totals
+	// Allowances are the allowances and charges on the whole document.
+	Allowances []shownAllowance
+	// Due is what is asked for of the total, if something was paid before or is rounded.
+	Due *invoice.Amount
 	// Credit reports that it is a credit note.
 	Credit bool
 	// Differs reports that the total of the invoice is not the calculated one.
@@ -79,6 +83,8 @@ type shownLine struct {
 	Net *invoice.Amount
 	// Category is the name of the tax category, or "".
 	Category string
+	// Allowed are the allowances and charges on the line.
+	Allowed []shownAllowance
 }
 
 // shownTax is a line of the tax summary with the name of its category.
@@ -90,12 +96,15 @@ type shownTax struct {
 // NewShownDocument calculates the amounts of a draft.
 func NewShownDocument(w *console.Words, d *api.Draft, arithmetic invoice.Arithmetic) ShownDocument {
 	out := ShownDocument{Means: w.Codes["payment-means"].Names[console.Deref(d.PaymentMeansCode)],
-		Details: detailsOf(w, invoiceFields, d)}
+		Details: detailsOf(w, invoiceFields, d), Allowances: newAllowances(w, d, arithmetic)}
 	out.Printed = slices.DeleteFunc(slices.Clone(out.Details),
 		func(d detail) bool { return slices.Contains(unprinted, d.Name) })
 	for n, item := range d.Items {
 		out.Lines = append(out.Lines, shownLine{Item: item, Net: arithmetic.LineNet(d, n),
-			Category: categoryName(w, console.Deref(item.VATCategory))})
+			Category: categoryName(w, console.Deref(item.VATCategory)), Allowed: lineAllowances(w, d, &item, arithmetic)})
+	}
+	if d.TotalAmount != nil && (d.PrepaidAmount != nil || d.RoundingAmount != nil) {
+		out.Due = invoice.AmountDue(d.TotalAmount.String(), d)
 	}
 	if sums, ok := arithmetic.SumDraft(d); ok {
 		out.calculated(w, &sums, d)

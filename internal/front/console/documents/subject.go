@@ -27,6 +27,7 @@ func funcs(w *console.Words) template.FuncMap {
 		"dotsText":      func(states []StateView) (string, error) { return dotsText(messages, states) },
 		"figure":        figure,
 		"receivedLabel": func(path string) (string, error) { return receivedLabel(messages, path) },
+		"parts":         Parts,
 		"itemDetails":   func(item api.Item) []detail { return itemDetails(w, item) },
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -308,8 +307,12 @@ func press(req *console.Request, form *Form) (at focus, acted bool, err error) {
 			return focus{}, true, err
 		}
 	}
-	if at, acted = form.apply(do); do == doAdd {
-		err = settleRate(req, form, len(form.Items)-1)
+	before := len(form.Allowances)
+	switch at, acted = form.apply(do); {
+	case do == doAdd:
+		err = settleRate(req, form, form.Items[len(form.Items)-1].Fields)
+	case len(form.Allowances) > before:
+		err = settleRate(req, form, form.Allowances[before].Fields)
 	}
 	return at, acted, err
 }
@@ -325,13 +328,16 @@ func (f Form) differences(other Form) []string {
 		}
 	}
 	compare(Fields, "", f.Fields, other.Fields)
+	paths = append(paths, differentAllowances("", draftLists, f.Allowances, other.Allowances)...)
 	for n := range max(len(f.Items), len(other.Items)) {
-		prefix := "items[" + strconv.Itoa(n) + "]."
+		prefix := linePrefix(n)
 		switch {
 		case n >= len(f.Items) || n >= len(other.Items):
 			paths = append(paths, prefix+"name")
 		default:
-			compare(ItemFields, prefix, f.Items[n], other.Items[n])
+			mine, theirs := f.Items[n], other.Items[n]
+			compare(ItemFields, prefix, mine.Fields, theirs.Fields)
+			paths = append(paths, differentAllowances(prefix, lineLists, mine.Allowances, theirs.Allowances)...)
 		}
 	}
 	return paths
@@ -371,7 +377,7 @@ func markChanged(req *console.Request, p *draftPage, form *Form) {
 	before, notes := readDraftForm(req.Form).Items, changedGroups(req, p.Sums.Shown)
 	for n := range p.Lines {
 		l := &p.Lines[n]
-		l.Changed = n >= len(before) || notes[n+1] || !maps.Equal(before[n], form.Items[n]) ||
+		l.Changed = n >= len(before) || notes[n+1] || !before[n].equal(form.Items[n]) ||
 			l.Last != (n == len(before)-1) || l.hasFocus()
 	}
 	for n := len(p.Lines); n < len(before); n++ {
@@ -422,7 +428,7 @@ func checkDraft(req *console.Request) error {
 		return err
 	}
 	groups := draftGroups(checked.Fields(Fields, "", "", checked.Form.Fields, checked.Values.Fields, showMissing),
-		checked.lines(showMissing))
+		checked.allowances("", showMissing), checked.lines(showMissing))
 	sums.Shown = digests(groups)
 	return req.Part("draft", "check", checkPage{Sums: sums, Groups: changedNotes(req, groups, sums.Shown)})
 }

@@ -20,7 +20,7 @@ func saveToBook(req *console.Request, checked *CheckedForm) (full bool, err erro
 		err = saveCustomer(req, &checked.Draft, checked.Form.Customer)
 	}
 	for n := 0; n < len(checked.Draft.Items) && err == nil; n++ {
-		if checked.Form.Items[n][saveItem] != "" {
+		if checked.Form.Items[n].Fields[saveItem] != "" {
 			err = saveCatalogueItem(req, api.CatalogueItemOf(&checked.Draft.Items[n], checked.Draft.Currency))
 		}
 	}

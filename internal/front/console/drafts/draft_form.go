@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/document/invoice"
+	"quittance/internal/front/console"
 	"quittance/internal/ledger/invoices"
 	"quittance/internal/platform/problem"
 	"quittance/internal/platform/strictjson"
@@ -25,14 +27,34 @@ const maxItems = 1000
 
 // Form holds the input in the form of a draft.
 type Form struct {
-	// Fields and each of Items hold texts by JSON name.
+	// Fields holds texts by JSON name.
 	Fields map[string]string
-	Items  []map[string]string
+	Items  []lineInput
+	// Allowances are the allowances and charges on the whole invoice.
+	Allowances []allowance
+	// tooMany reports that there are more allowances and charges than a form can have.
+	tooMany bool
 	// Customer is the identifier of the customer that the recipient was filled in from, or "". SaveCustomer says that the
 	// recipient is to be saved as a customer, and the key [saveItem] of a line that the line is to be saved as an item.
 	Customer     string
 	SaveCustomer bool
 }
+
+// lineInput is the input in a line of the form.
+type lineInput struct {
+	// Fields holds texts by JSON name.
+	Fields map[string]string
+	// Allowances are the allowances and charges on the line.
+	Allowances []allowance
+}
+
+// equal reports whether two lines have the same input.
+func (l lineInput) equal(other lineInput) bool {
+	return maps.Equal(l.Fields, other.Fields) && slices.EqualFunc(l.Allowances, other.Allowances, allowance.equal)
+}
+
+// linePrefix is the prefix of the JSON paths of the line with an index.
+func linePrefix(n int) string { return "items[" + strconv.Itoa(n) + "]." }
 
 // readDraftForm reads the input of a draft's form.
 func readDraftForm(input url.Values) Form {
@@ -55,8 +77,9 @@ func readDraftForm(input url.Values) Form {
 		if slices.Contains(input[saveItem], strconv.Itoa(n)) {
 			item[saveItem] = "1"
 		}
-		f.Items = append(f.Items, item)
+		f.Items = append(f.Items, lineInput{Fields: item})
 	}
+	f.readAllowances(input)
 	return f
 }
 
@@ -69,8 +92,11 @@ func (f Form) withoutEmptyLines() Form {
 }
 
 // emptyLine reports whether nothing was typed into a line. A new line has the tax of the one before.
-func emptyLine(item map[string]string) bool {
-	for name, value := range item {
+func emptyLine(item lineInput) bool {
+	if len(item.Allowances) > 0 {
+		return false
+	}
+	for name, value := range item.Fields {
 		if strings.TrimSpace(value) != "" && name != "vat_category" && name != "vat_rate" && name != saveItem {
 			return false
 		}
@@ -81,9 +107,13 @@ func emptyLine(item map[string]string) bool {
 // draftFormOf returns the form of a draft, with texts as the API takes them. Decimals keep their digits.
 func draftFormOf(d *api.Draft) Form {
 	f := Form{Fields: invoice.Texts(draftFields, d)}
+	f.Allowances = listed(listed(nil, draftLists[0], d.Allowances), draftLists[1], d.Charges)
 	for n := range d.Items {
-		f.Items = append(f.Items, invoice.Texts(itemFields, &d.Items[n]))
+		item := &d.Items[n]
+		f.Items = append(f.Items, lineInput{Fields: invoice.Texts(itemFields, item),
+			Allowances: listed(listed(nil, lineLists[0], item.Allowances), lineLists[1], item.Charges)})
 	}
+	f.tooMany = f.countAllowances() > console.MaxAllowances
 	return f
 }
 
@@ -92,9 +122,11 @@ func draftFormOf(d *api.Draft) Form {
 func (f Form) json() []byte {
 	var out strictjson.Object
 	AppendFields(&out, Fields, f.Fields)
+	addAllowances(&out, draftLists, f.Allowances)
 	items := make([]strictjson.Object, len(f.Items))
 	for n, item := range f.Items {
-		AppendFields(&items[n], ItemFields, item)
+		AppendFields(&items[n], ItemFields, item.Fields)
+		addAllowances(&items[n], lineLists, item.Allowances)
 	}
 	out.Add("items", strictjson.Array(items))
 	return out.Append(nil)
@@ -192,7 +224,7 @@ func (f *Form) apply(button string) (at focus, known bool) {
 	switch {
 	case do == doAdd:
 		if len(f.Items) < maxItems {
-			f.Items = append(f.Items, f.nextItem())
+			f.Items = append(f.Items, lineInput{Fields: f.nextTax()})
 		}
 		return focus{Path: "items[" + strconv.Itoa(len(f.Items)-1) + "].name"}, true
 	case do == doKeep:
@@ -211,16 +243,20 @@ func (f *Form) apply(button string) (at focus, known bool) {
 		f.Items[line+1], f.Items[line] = f.Items[line], f.Items[line+1]
 		return f.moved(doDown, line+1), true
 	}
-	return focus{}, do == doRemove || do == doUp || do == doDown || do == doItem
+	if slices.Contains([]string{doRemove, doUp, doDown, doItem}, do) {
+		return focus{}, true
+	}
+	return f.applyAllowance(do, number)
 }
 
-// nextItem returns a new line, with the tax of the last one.
-func (f *Form) nextItem() map[string]string {
-	item := map[string]string{}
+// nextTax returns the fields of something new, with the tax of the last line.
+func (f *Form) nextTax() map[string]string {
+	out := map[string]string{}
 	if n := len(f.Items); n > 0 {
-		item["vat_category"], item["vat_rate"] = f.Items[n-1]["vat_category"], f.Items[n-1]["vat_rate"]
+		last := f.Items[n-1].Fields
+		out["vat_category"], out["vat_rate"] = last["vat_category"], last["vat_rate"]
 	}
-	return item
+	return out
 }
 
 // moved returns the focus after a line was moved: the same button, or the opposite one at the first or last line.
@@ -241,11 +277,11 @@ func (f *Form) prepareCopy(today time.Time) {
 	due, errDue := time.Parse(time.DateOnly, f.Fields["due_date"])
 	for _, name := range []string{"invoice_number", "issue_time", "due_date", "tax_point_date", "period.start",
 		"period.end", "period.description", "delivery.date", "payment_card.number", "payment_card.network",
-		"payment_card.holder"} {
+		"payment_card.holder", "prepaid_amount", "rounding_amount"} {
 		f.Fields[name] = ""
 	}
 	for _, item := range f.Items {
-		item["period.start"], item["period.end"] = "", ""
+		item.Fields["period.start"], item.Fields["period.end"] = "", ""
 	}
 	f.Fields["issue_date"] = today.Format(time.DateOnly)
 	if errIssued == nil && errDue == nil && !due.Before(issued) {

@@ -100,7 +100,7 @@ func TestMoveLines(t *testing.T) {
 	names := func() string {
 		var out []string
 		for _, item := range form.Items {
-			out = append(out, item["name"])
+			out = append(out, item.Fields["name"])
 		}
 		return strings.Join(out, "")
 	}

@@ -2,7 +2,6 @@ package drafts
 
 import (
 	"errors"
-	"strconv"
 	"strings"
 
 	"quittance/client/api"
@@ -66,11 +65,17 @@ func readInput(w *console.Words, f Form) (values Form, faults api.Faults, err er
 	faults = api.Faults{}
 	currency, _ := w.Codes["currencies"].Resolve(f.Fields["currency"])
 	values.Fields, err = ReadFields(w, Fields, "", f.Fields, currency, faults)
+	failed := []error{err}
+	values.Allowances, err = readAllowanceInput(w, "", f.Allowances, currency, faults)
+	failed = append(failed, err)
 	for n, item := range f.Items {
-		line, failed := ReadFields(w, ItemFields, "items["+strconv.Itoa(n)+"].", item, currency, faults)
-		values.Items, err = append(values.Items, line), errors.Join(err, failed)
+		var line lineInput
+		line.Fields, err = ReadFields(w, ItemFields, linePrefix(n), item.Fields, currency, faults)
+		failed = append(failed, err)
+		line.Allowances, err = readAllowanceInput(w, linePrefix(n), item.Allowances, currency, faults)
+		values.Items, failed = append(values.Items, line), append(failed, err)
 	}
-	return values, faults, err
+	return values, faults, errors.Join(failed...)
 }
 
 // ReadFields returns the texts of some fields as the API takes them, and adds the faults of those that nobody can read
@@ -120,9 +125,11 @@ func readField(w *console.Words, spec FieldSpec, typed, currency string,
 
 // showInput returns the form with texts as people read them, which readInput turns into the same values again.
 func showInput(w *console.Words, values Form) Form {
-	out := Form{Fields: ShowFields(w, Fields, values.Fields)}
+	out := Form{Fields: ShowFields(w, Fields, values.Fields), Allowances: showAllowances(w, values.Allowances),
+		tooMany: values.tooMany}
 	for _, item := range values.Items {
-		out.Items = append(out.Items, ShowFields(w, ItemFields, item))
+		out.Items = append(out.Items, lineInput{Fields: ShowFields(w, ItemFields, item.Fields),
+			Allowances: showAllowances(w, item.Allowances)})
 	}
 	return out
 }
@@ -173,7 +180,7 @@ var chooses = map[string]bool{ //nolint:gochecknoglobals // a constant table
 	"pattern": true, "currency": true, "country_unknown": true, "emirate_unknown": true, "unit_unknown": true,
 	"payment_means_unknown": true, "tax_category_unknown": true, "endpoint_scheme_unknown": true, "currency_unknown": true,
 	"legal_registration_type_unknown": true, "tax_exemption_unknown": true, "billing_frequency_unknown": true,
-	"supply_type_unknown": true,
+	"supply_type_unknown": true, "allowance_reason_unknown": true,
 }
 
 // sentence returns a message of the API, which goes on after the name of a field, as a sentence of its own.

@@ -2,7 +2,6 @@ package drafts
 
 import (
 	"context"
-	"strconv"
 	"strings"
 	"time"
 
@@ -38,16 +37,17 @@ func suggestedDraft(req *console.Request) (Form, error) {
 	if err != nil {
 		return Form{}, err
 	}
-	form := Form{Fields: map[string]string{"issue_date": today.Format(time.DateOnly)}, Items: []map[string]string{{}}}
+	form := Form{Fields: map[string]string{"issue_date": today.Format(time.DateOnly)},
+		Items: []lineInput{{Fields: map[string]string{}}}}
 	s, err := view.Of(req.Session.Tenant).Suggest(req.R.Context())
 	if err != nil {
 		return form, err
 	}
 	form.Fields["invoice_number"], form.Fields["currency"], form.Fields["payment_means_code"] = s.Number, s.Currency,
 		s.PaymentMeans
-	form.Items[0]["vat_category"], form.Items[0]["vat_rate"] = s.VATCategory, s.VATRate
+	form.Items[0].Fields["vat_category"], form.Items[0].Fields["vat_rate"] = s.VATCategory, s.VATRate
 	form.setDue(s.Terms)
-	return form, settleRate(req, &form, 0)
+	return form, settleRate(req, &form, form.Items[0].Fields)
 }
 
 // setDue sets the due date some time after the issue date, unless the time is negative or there is no issue date.
@@ -119,15 +119,15 @@ func fillCustomer(req *console.Request, form *Form) error {
 // quantity stays, and the tax if none is known. Prices in another currency than that of the invoice are left out, and
 // the line says so.
 func fillItem(req *console.Request, form *Form, line int) error {
-	known, err := view.Of(req.Session.Tenant).ItemDefaults(req.R.Context(), form.Items[line]["name"])
+	known, err := view.Of(req.Session.Tenant).ItemDefaults(req.R.Context(), form.Items[line].Fields["name"])
 	if err != nil || known == nil {
 		return err
 	}
 	filled := api.Draft{Items: make([]api.Item, 1)}
 	known.Fill(&filled.Items[0])
 	texts := draftFormOf(&filled)
-	shown := showInput(req.Words, texts).Items[0]
-	item := form.Items[line]
+	shown := showInput(req.Words, texts).Items[0].Fields
+	item := form.Items[line].Fields
 	for _, field := range invoice.FieldsOf[api.CatalogueItemFields]() {
 		if tax := field.Name == "vat_category" || field.Name == "vat_rate"; field.Name != "currency" &&
 			(!tax || known.VATCategory != nil) {
@@ -156,8 +156,8 @@ const (
 // warnOtherCurrency adds advice on prices that were not filled in.
 func (checked *CheckedForm) warnOtherCurrency() {
 	for n, item := range checked.Form.Items {
-		if item[priceCurrency] != "" {
-			checked.Advice.Add("items["+strconv.Itoa(n)+"].net_unit_price", "other_currency", "")
+		if item.Fields[priceCurrency] != "" {
+			checked.Advice.Add(linePrefix(n)+"net_unit_price", "other_currency", "")
 		}
 	}
 }

@@ -3,7 +3,6 @@ package drafts
 import (
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"quittance/client/api"
@@ -25,8 +24,8 @@ func rates(req *console.Request, values Form) map[string]string {
 		usual = emiratiRate
 	}
 	for _, item := range values.Items {
-		if usual == "" && item["vat_category"] == "S" && strings.Trim(item["vat_rate"], "0.") != "" {
-			usual = item["vat_rate"]
+		if usual == "" && item.Fields["vat_category"] == "S" && strings.Trim(item.Fields["vat_rate"], "0.") != "" {
+			usual = item.Fields["vat_rate"]
 		}
 	}
 	out := map[string]string{"S": usual, "N": usual, "O": ""}
@@ -47,24 +46,29 @@ func formatRates(rates map[string]string) string {
 	return strings.Join(out, " ")
 }
 
-// fillRates fills in the empty rates of lines in which no tax is charged. values has texts as the API takes them, and
+// fillRates fills in the empty rates of what no tax is charged on. values has texts as the API takes them, and
 // unread the faults of those that nobody can read.
 func fillRates(req *console.Request, values Form, unread api.Faults) {
 	rates := rates(req, values)
-	for n, item := range values.Items {
-		category := item["vat_category"]
-		if item["vat_rate"] == "" && category != "" && !invoice.Taxed(category) &&
-			!unread.Has("items["+strconv.Itoa(n)+"].vat_rate") {
-			item["vat_rate"] = rates[category]
+	fill := func(fields map[string]string, path string) {
+		category := fields["vat_category"]
+		if fields["vat_rate"] == "" && category != "" && !invoice.Taxed(category) && !unread.Has(path) {
+			fields["vat_rate"] = rates[category]
 		}
+	}
+	for n, item := range values.Items {
+		fill(item.Fields, linePrefix(n)+"vat_rate")
+	}
+	paths := allowancePaths("", values.Allowances)
+	for n, a := range values.Allowances {
+		fill(a.Fields, paths[n]+".vat_rate")
 	}
 }
 
-// settleRate replaces the rate of a new line, which has its tax from another line, if it contradicts its category.
-func settleRate(req *console.Request, form *Form, line int) error {
-	item := form.Items[line]
-	values, _, err := readInput(req.Words, Form{Fields: form.Fields,
-		Items: []map[string]string{{"vat_category": item["vat_category"], "vat_rate": item["vat_rate"]}}})
+// settleRate replaces the rate of something new, which has its tax from another line, if it contradicts its category.
+func settleRate(req *console.Request, form *Form, added map[string]string) error {
+	tax := map[string]string{"vat_category": added["vat_category"], "vat_rate": added["vat_rate"]}
+	values, _, err := readInput(req.Words, Form{Fields: form.Fields, Items: []lineInput{{Fields: tax}}})
 	if err != nil {
 		return err
 	}
@@ -73,7 +77,7 @@ func settleRate(req *console.Request, form *Form, line int) error {
 		return err
 	}
 	if len(invoice.Contradictions(&draft)) > 0 {
-		item["vat_rate"] = rates(req, values)[values.Items[0]["vat_category"]]
+		added["vat_rate"] = rates(req, values)[values.Items[0].Fields["vat_category"]]
 	}
 	return nil
 }

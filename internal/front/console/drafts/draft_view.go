@@ -42,8 +42,10 @@ type draftPage struct {
 	// ShowMissing reports that fields show what a submission still needs.
 	ShowMissing bool
 	// More are the fields that the layout does not place.
-	More       []section
-	Fields     map[string]*FormField
+	More   []section
+	Fields map[string]*FormField
+	// Allowances are those of the whole invoice, which are in the section "charges".
+	Allowances formAllowances
 	Lines      []formLine
 	ItemsNotes fieldNotes
 	Sums       draftSums
@@ -116,6 +118,7 @@ type formLine struct {
 	Net string
 	// More are the fields that the layout does not place.
 	More        section
+	Allowances  formAllowances
 	First, Last bool
 	// Save says that the box that saves the line as an item is checked.
 	Save bool
@@ -132,7 +135,7 @@ func (l formLine) hasFocus() bool {
 			return true
 		}
 	}
-	return l.Focus != ""
+	return l.Focus != "" || l.Allowances.hasFocus()
 }
 
 // NoteID returns the element identifier of the line's amount.
@@ -140,39 +143,6 @@ func (l formLine) NoteID() string { return "net-" + strconv.Itoa(l.Number-1) }
 
 // Index returns the position of the line, from 0.
 func (l formLine) Index() int { return l.Number - 1 }
-
-// draftSums is the feedback on the whole form.
-type draftSums struct {
-	Totals   invoice.Totals
-	Currency string
-	// Format is the document format whose rules were checked, "" if the connection has none.
-	Format string
-	// IncompleteLine is the first line that prevents calculating the totals, from 1, or 0.
-	IncompleteLine int
-	// Missing and Advice concern the submission. Unsavable reports that a draft cannot be saved without one of the missing
-	// fields.
-	Missing, Advice []documents.Advice
-	Unsavable       bool
-	// ProfileMissing is the number of missing fields of the company's profile, and ProfileAdvice that of recommendations
-	// about it. The profile has its own page.
-	ProfileMissing, ProfileAdvice int
-	// Announcement is a text for screen readers. AnnouncementDigest identifies it, and Announce reports that it has
-	// changed.
-	Announcement       string
-	AnnouncementDigest string
-	Announce           bool
-	// Shown has the digests of the feedback that the form shows with the sums.
-	Shown string
-}
-
-// maxListedMissing is the number of missing fields up to which they are listed without a click.
-const maxListedMissing = 8
-
-// Count returns the number of missing fields, those of the company's profile included.
-func (s draftSums) Count() int { return len(s.Missing) + s.ProfileMissing }
-
-// Few reports that the list of missing fields is short.
-func (s draftSums) Few() bool { return len(s.Missing) <= maxListedMissing }
 
 // CheckedForm is a validated form.
 type CheckedForm struct {
@@ -193,6 +163,9 @@ type CheckedForm struct {
 // check reads a form and validates it like the API. An empty total is the calculated one, and an empty rate that of a
 // category in which no tax is charged.
 func check(req *console.Request, form Form) (CheckedForm, error) {
+	if form.tooMany {
+		return CheckedForm{}, console.ErrAllowances
+	}
 	values, unread, err := readInput(req.Words, form)
 	if err != nil {
 		return CheckedForm{}, err
@@ -300,8 +273,9 @@ func (checked *CheckedForm) lines(showMissing bool) []formLine {
 	out := make([]formLine, len(checked.Form.Items))
 	for n, item := range checked.Form.Items {
 		l := formLine{Number: n + 1, First: n == 0, Last: n == len(checked.Form.Items)-1, Net: checked.lineNet(n)}
-		l.Fields = checked.Fields(ItemFields, "items["+strconv.Itoa(n)+"].", itemPrefix, item, checked.Values.Items[n],
+		l.Fields = checked.Fields(ItemFields, linePrefix(n), itemPrefix, item.Fields, checked.Values.Items[n].Fields,
 			showMissing)
+		l.Allowances = checked.allowances(strconv.Itoa(n), showMissing)
 		for _, name := range layout["line"] { // their notes are below the row
 			l.Fields[name].Notes.Label = keyLabel(checked.Messages, name)
 		}
@@ -333,41 +307,23 @@ func (checked *CheckedForm) sayAdvice(list []documents.Advice) {
 
 // specAt returns the description of the field at a path, which is zero for other paths.
 func specAt(path string) FieldSpec {
-	specs := Fields
-	if item, name, nested := strings.Cut(path, "]."); nested && strings.HasPrefix(item, "items[") {
-		specs, path = ItemFields, name
-	}
-	return SpecNamed(specs, path)
-}
-
-// sums calculates the totals and the feedback on the whole form.
-func sums(req *console.Request, checked *CheckedForm) (draftSums, error) {
-	s := draftSums{Totals: checked.arithmetic.Compute(&checked.Draft), Currency: console.Deref(checked.Draft.Currency),
-		Format: req.Session.Account.Format}
-	ofProfile := func(a documents.Advice) bool { return strings.HasPrefix(a.Path, console.SellerPath) }
-	needs, others := documents.DivideAdvice(checked.missing, checked.Advice)
-	checked.sayAdvice(needs)
-	checked.sayAdvice(others)
-	s.Missing, s.Advice = slices.DeleteFunc(slices.Clone(needs), ofProfile),
-		slices.DeleteFunc(slices.Clone(others), ofProfile)
-	s.Unsavable = slices.ContainsFunc(s.Missing, func(a documents.Advice) bool { return specAt(a.Path).Required })
-	s.ProfileMissing, s.ProfileAdvice = len(needs)-len(s.Missing), len(others)-len(s.Advice)
-	if s.Totals.Total == nil && s.Currency != "" && !checked.Faults.Has("currency") {
-		for n := range checked.Draft.Items {
-			alone := api.Draft{Currency: checked.Draft.Currency, Items: checked.Draft.Items[n : n+1]}
-			if checked.arithmetic.Compute(&alone).Total == nil {
-				s.IncompleteLine = n + 1
-				break
+	specs, lists := Fields, draftLists
+	for {
+		entry, name, nested := strings.Cut(path, "].")
+		if !nested {
+			return SpecNamed(specs, path)
+		}
+		of, _, _ := strings.Cut(entry, "[")
+		specs, path = nil, name
+		if of == "items" {
+			specs, lists = ItemFields, lineLists
+		}
+		for _, list := range lists {
+			if list.Name == of {
+				specs = list.Fields
 			}
 		}
 	}
-	var err error
-	if s.Totals.Total != nil {
-		s.Announcement, err = req.Text("draft.announcement", page.Grouped(s.Totals.Total.String()), s.Currency)
-	}
-	s.AnnouncementDigest = page.Digest([]byte(s.Announcement))
-	s.Announce = s.Announcement != "" && s.AnnouncementDigest != req.Form.Get("announced")
-	return s, err
 }
 
 // buildDraftPage returns the view model of a validated form.
@@ -391,9 +347,13 @@ func buildDraftPage(req *console.Request, checked *CheckedForm, p draftPage, at 
 	name := p.Fields["recipient_name"]
 	name.List, name.Search, name.Choose = "recipients", "/invoices/recipients", doFill
 	p.More = sections(Fields, p.Fields)
+	p.Allowances = checked.allowances("", p.ShowMissing)
+	for n := range p.More {
+		p.More[n].Open = p.More[n].Open || p.More[n].Name == allowanceGroup && p.Allowances.shown()
+	}
 	p.Lines, p.Rates = checked.lines(p.ShowMissing), formatRates(rates(req, checked.Values))
 	for n := range p.Lines {
-		p.Lines[n].Save = checked.Form.Items[n][saveItem] != ""
+		p.Lines[n].Save = checked.Form.Items[n].Fields[saveItem] != ""
 		name := p.Lines[n].Fields["name"]
 		name.List, name.Search, name.Choose = "items", "/invoices/items", doItem+":"+strconv.Itoa(n)
 	}
@@ -403,7 +363,7 @@ func buildDraftPage(req *console.Request, checked *CheckedForm, p draftPage, at 
 	if p.Sums, err = sums(req, checked); err != nil {
 		return p, err
 	}
-	p.Sums.Shown = digests(draftGroups(p.Fields, p.Lines))
+	p.Sums.Shown = digests(draftGroups(p.Fields, p.Allowances, p.Lines))
 	p.MaySubmit = req.Session.Permissions.Has(access.Submit)
 	if p.Key = req.Form.Get("key"); p.Key == "" && p.ID == "" {
 		if p.Key, err = req.NewKey(); err != nil {
@@ -426,11 +386,24 @@ func (checked *CheckedForm) faultPaths() []string {
 	for _, spec := range Fields[:last] {
 		add(spec.Name)
 	}
-	add("items")
-	for n := range checked.Form.Items {
-		for _, spec := range ItemFields {
-			add("items[" + strconv.Itoa(n) + "]." + spec.Name)
+	addAll := func(prefix string, lists []*allowanceList, all []allowance) {
+		for _, list := range lists {
+			add(prefix + list.Name)
 		}
+		paths := allowancePaths(prefix, all)
+		for n, a := range all {
+			for _, spec := range a.List.Fields {
+				add(paths[n] + "." + spec.Name)
+			}
+		}
+	}
+	addAll("", draftLists, checked.Form.Allowances)
+	add("items")
+	for n, item := range checked.Form.Items {
+		for _, spec := range ItemFields {
+			add(linePrefix(n) + spec.Name)
+		}
+		addAll(linePrefix(n), lineLists, item.Allowances)
 	}
 	add(Fields[last].Name)
 	return out
@@ -438,7 +411,7 @@ func (checked *CheckedForm) faultPaths() []string {
 
 // focus sets the focus.
 func (p *draftPage) focus(at focus) {
-	if at.Do != "" {
+	if at.Do != "" && !strings.HasPrefix(at.Do, doDrop) {
 		if p.FocusAdd = at.Line < 0 || at.Line >= len(p.Lines); !p.FocusAdd {
 			p.Lines[at.Line].Focus = at.Do
 		}
@@ -450,7 +423,9 @@ func (p *draftPage) focus(at focus) {
 		}
 	}
 	set(p.Fields)
+	p.Allowances.focus(at)
 	for n := range p.Lines {
 		set(p.Lines[n].Fields)
+		p.Lines[n].Allowances.focus(at)
 	}
 }

@@ -42,3 +42,13 @@ func moveButtons(c console.Catalogue, l formLine) ([]moveButton, error) {
 	}
 	return buttons, errors.Join(errUp, errDown, errRemove)
 }
+
+// newDropButton returns the button that takes an allowance or a charge away.
+func newDropButton(c console.Catalogue, a formAllowance) (moveButton, error) {
+	name, err := c.FieldLabel(a.Path)
+	if err != nil {
+		return moveButton{}, err
+	}
+	label, err := c.Text("draft.drop", name)
+	return moveButton{Value: a.Drop, Icon: doRemove, Label: label, Focus: a.Focus}, err
+}

@@ -70,11 +70,13 @@ func notesOf(fields map[string]*FormField, specs []FieldSpec) []fieldNotes {
 	return out
 }
 
-// draftGroups returns the feedback on the fields of a draft, and then on those of each line.
-func draftGroups(fields map[string]*FormField, lines []formLine) []noteGroup {
-	out := []noteGroup{{Notes: notesOf(fields, Fields)}}
+// draftGroups returns the feedback on the fields of a draft, and then on those of each line, with that on their
+// allowances and charges.
+func draftGroups(fields map[string]*FormField, allowances formAllowances, lines []formLine) []noteGroup {
+	out := []noteGroup{{Notes: append(notesOf(fields, Fields), allowances.notes()...)}}
 	for _, l := range lines {
-		out = append(out, noteGroup{Notes: notesOf(l.Fields, ItemFields), NoteID: l.NoteID(), Net: l.Net})
+		out = append(out, noteGroup{Notes: append(notesOf(l.Fields, ItemFields), l.Allowances.notes()...),
+			NoteID: l.NoteID(), Net: l.Net})
 	}
 	return out
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"quittance/client/api"
+	"quittance/internal/document/invoice"
 	"quittance/internal/document/tabular"
 	"quittance/internal/front/console"
 	"quittance/internal/front/page"
@@ -139,11 +140,29 @@ func readCell(w *console.Words, c *tabular.Column, text string, given tabular.Gi
 
 // specOf returns the description of the field of a column.
 func specOf(c *tabular.Column) FieldSpec {
-	if c.Item {
-		return SpecNamed(ItemFields, c.Member)
+	specs, name := Fields, strings.TrimPrefix(c.Member, c.List+".")
+	switch {
+	case c.List != "" && c.Item:
+		specs = lineAllowanceFields
+	case c.List != "":
+		specs = allowanceFields
+	case c.Item:
+		specs = ItemFields
 	}
-	return SpecNamed(Fields, c.Member)
+	spec := SpecNamed(specs, name)
+	if c.List == "charges" && spec.codes == "allowance-reasons" {
+		spec.codes = "charge-reasons"
+	}
+	return spec
 }
+
+// The fields of an allowance or a charge on an invoice, and on a line.
+//
+//nolint:gochecknoglobals // constant tables
+var (
+	allowanceFields     = specsOf(invoice.FieldsOf[api.Allowance](), "", nil)
+	lineAllowanceFields = specsOf(invoice.FieldsOf[api.LineAllowance](), "", nil)
+)
 
 // importPage is the view model of the preview.
 type importPage struct {
@@ -267,8 +286,8 @@ func sendTemplate(req *console.Request, format tabular.Format) error {
 	columns := tabular.Columns()
 	row := make([]string, len(columns))
 	for n, c := range columns {
-		if row[n] = c.Example; c.Name == "tax_exchange_rate" || c.Name == "tax_exemption_code" ||
-			c.Name == "tax_exemption_reason" {
+		if row[n] = c.Example; c.Name == "tax_exchange_rate" || strings.HasSuffix(c.Name, "tax_exemption_code") ||
+			strings.HasSuffix(c.Name, "tax_exemption_reason") {
 			row[n] = "" // they contradict the other examples
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"quittance/internal/front/console"
+	"quittance/internal/front/console/documents"
 )
 
 //go:embed templates/*.html
@@ -24,5 +25,7 @@ func funcs(w *console.Words) template.FuncMap {
 		"controls":    controls,
 		"keyLabel":    func(key string) string { return keyLabel(messages, key) },
 		"moveButtons": func(l formLine) ([]moveButton, error) { return moveButtons(messages, l) },
+		"dropButton":  func(a formAllowance) (moveButton, error) { return newDropButton(messages, a) },
+		"parts":       documents.Parts,
 	}
 }

@@ -73,10 +73,13 @@ func shownValues(values map[string]string) map[string]string {
 	return values
 }
 
-// ofInvoice returns the values without those of lines.
+// ofInvoice returns the values of the invoice itself, without those of its lists.
 func ofInvoice(values map[string]string) map[string]string {
 	values = maps.Clone(values)
-	maps.DeleteFunc(values, func(name, _ string) bool { return strings.HasPrefix(name, "items.") })
+	maps.DeleteFunc(values, func(name, _ string) bool {
+		list, _, _ := strings.Cut(name, ".")
+		return slices.Contains([]string{"items", "allowances", "charges"}, list)
+	})
 	return values
 }
 

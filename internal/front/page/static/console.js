@@ -109,21 +109,21 @@
     document.getElementById("recipient").replaceChildren();
   });
 
-  // A tax category that was chosen or typed sets the rate of its line, as the server does: see data-rates. A rate above 0 stays if the
+  // A tax category that was chosen or typed sets the rate beside it, as the server does: see data-rates. A rate above 0 stays if the
   // category has one.
   function setRate(field) {
-    const rates = new Map(field.closest("[data-rates]")?.dataset.rates.split(" ").map((rate) => rate.split("=")));
+    const rates = new Map(field.form.querySelector("[data-rates]")?.dataset.rates.split(" ").map((rate) => rate.split("=")));
     const text = folded(field.value), options = [...document.getElementById("codes-tax-categories").options];
     const exact = options.filter((option) => [folded(option.value), folded(option.textContent)].includes(text));
     const found = exact.length > 0 || text === "" ? exact : options.filter((option) => matches(option, text));
     const rate = found.length === 1 ? rates.get(found[0].textContent) : undefined;
-    const control = field.closest("fieldset").querySelector("[name='items.vat_rate']");
+    const control = field.closest("fieldset").querySelector(`[name='${field.name.replace("category", "rate")}']`);
     if (rate === undefined || control.value === rate) return;
     if (["S", "N"].includes(found[0].textContent) && /[1-9]/.test(control.value)) return;
     control.value = rate;
     control.dispatchEvent(new Event("input", { bubbles: true }));
   }
-  const isCategory = (control) => control.name === "items.vat_category";
+  const isCategory = (control) => ["items.vat_category", "allowances.vat_category"].includes(control.name);
   document.addEventListener("input", (event) => { if (isCategory(event.target) && event.detail === "chosen") setRate(event.target); });
   document.addEventListener("change", (event) => { if (isCategory(event.target)) setRate(event.target); });
 
