@@ -70,10 +70,8 @@ func lineAllowances(item *api.Item, all []invoice.AllowanceCharge, path string) 
 		if x.Charge {
 			list, entries, at = "charges", item.Charges, i-len(item.Allowances)
 		}
-		if !isZero(x.Amount) {
-			out = append(out, allowance{AllowanceCharge: x, path: fmt.Sprintf("%s.%s[%d]", path, list, at),
-				reason: entries[at].Reason, reasonCode: entries[at].ReasonCode})
-		}
+		out = append(out, allowance{AllowanceCharge: x, path: fmt.Sprintf("%s.%s[%d]", path, list, at),
+			reason: entries[at].Reason, reasonCode: entries[at].ReasonCode})
 	}
 	return out
 }

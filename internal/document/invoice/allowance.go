@@ -145,6 +145,7 @@ func (a Arithmetic) adjustmentOf(l *Line, scale int) (all adjustment, ok bool) {
 // allow adds the allowances and charges on the document. One in a category without tax belongs to the row of that
 // category whatever its rate, because the rules know one row for each such category.
 func (s *Sums) allow(a Arithmetic, all []AllowanceCharge) bool {
+	s.parts = len(all)
 	s.lineSum, s.allowances, s.charges = new(big.Int).Set(s.net), new(big.Int), new(big.Int)
 	for i := range all {
 		x := &all[i]
@@ -152,7 +153,6 @@ func (s *Sums) allow(a Arithmetic, all []AllowanceCharge) bool {
 		if !ok {
 			return false
 		}
-		s.parts = append(s.parts, amount)
 		if x.Charge {
 			s.charges.Add(s.charges, amount)
 		} else {

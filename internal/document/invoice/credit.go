@@ -356,7 +356,7 @@ func (p *partialCredit) finish() {
 	whole := units(p.draft.TotalAmount.String(), p.scale)
 	left := new(big.Int).Sub(whole, p.total)
 	_, _, explained := sums.Due(string(p.format(left)), min(p.earlier, CreditRoundings(p.draft)))
-	if explained && (p.takesRest() || len(sums.parts) > 0 && beyond(total, p.total, whole)) {
+	if explained && (p.takesRest() || sums.parts > 0 && beyond(total, p.total, whole)) {
 		total = left
 	}
 	if total.Sign() != 0 && total.Sign() != whole.Sign() || beyond(total, p.total, whole) {

@@ -93,10 +93,10 @@ type Sums struct {
 	// scale is the number of digits after the point of amounts, minor that of what is paid.
 	scale, minor int
 	lines        []*big.Int // in units of 10^-scale, like all sums
-	// lineSum is their sum, parts are the amounts of the allowances and charges on the document, and allowances and
-	// charges are the sums of these.
+	// lineSum is their sum, parts is the number of allowances and charges on the document, and allowances and charges are
+	// the sums of these.
 	lineSum             *big.Int
-	parts               []*big.Int
+	parts               int
 	allowances, charges *big.Int
 	groups              []taxGroup
 	net                 *big.Int
@@ -270,7 +270,7 @@ func (s *Sums) due(stated string, more int) (due *big.Int, ok bool) {
 	if !ok {
 		return total, false
 	}
-	tolerance := new(big.Int).Mul(pow10(s.scale-s.minor), big.NewInt(int64(len(s.lines)+len(s.parts)+more)))
+	tolerance := new(big.Int).Mul(pow10(s.scale-s.minor), big.NewInt(int64(len(s.lines)+s.parts+more)))
 	if new(big.Int).Sub(asked, total).CmpAbs(tolerance) > 0 {
 		return total, false
 	}
