@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -165,6 +166,24 @@ func TestFiles(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestRemovedFile checks that a database whose file was removed while it is open does not make an empty one in its
+// place, where an operator is about to put a copy.
+func TestRemovedFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "removed.db")
+	db, err := Open(t.Context(), "sqlite:"+path, options())
+	kit.Must(t, err)
+	defer func() { kit.Must(t, db.Close()) }()
+	kit.Must(t, os.Remove(path))
+	var n int
+	err = db.Reader().QueryRowContext(t.Context(), "select 1 from sqlite_schema").Scan(&n)
+	if !errors.Is(db.Classify(err), ErrUnavailable) {
+		t.Errorf("a query returns %v", err)
+	}
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the removed file: %v", err)
 	}
 }
 
