@@ -30,7 +30,7 @@ func TestBookFieldsAreThoseOfInvoices(t *testing.T) {
 		{reflect.TypeFor[api.CatalogueItemFields](), reflect.TypeFor[api.Item](), map[string]bool{"net_unit_price": true},
 			func(field reflect.StructField) bool {
 				return slices.Contains([]string{"Quantity", "OrderLine", "OrderReference", "InvoicedObject", "InvoicedObjectScheme",
-					"Period", "LotNumber", "Note", "AccountingReference", "Allowances", "Charges"}, field.Name)
+					"Period", "LotNumber", "Note", "AccountingReference", "Allowances", "Charges", "Attributes"}, field.Name)
 			}},
 	} {
 		known := map[string]reflect.StructField{}

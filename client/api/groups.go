@@ -97,3 +97,15 @@ type Allowance struct {
 	TaxExemptionCode   *string `json:"tax_exemption_code" maxLength:"64" codes:"tax-exemptions" doc:"Coded reason why no tax is charged (BT-121), if no line of the category has it." example:"VATEX-EU-AE"`
 	TaxExemptionReason *string `json:"tax_exemption_reason" maxLength:"1024" doc:"Why no tax is charged (BT-120), if no line of the category says it." example:"Reverse charge"`
 }
+
+// PrecedingInvoice is an invoice that this one corrects or continues, such as one for an advance payment (BG-3).
+type PrecedingInvoice struct {
+	Number    *string `json:"number" maxLength:"64" doc:"Number of the preceding invoice (BT-25)." example:"INV-2026-0000"`
+	IssueDate *string `json:"issue_date" format:"date" doc:"Issue date of the preceding invoice (BT-26), YYYY-MM-DD." example:"2026-01-15"`
+}
+
+// Attribute is a property of an item (BG-32).
+type Attribute struct {
+	Name  *string `json:"name" maxLength:"256" doc:"Name of the property (BT-160)." example:"Colour"`
+	Value *string `json:"value" maxLength:"1024" doc:"Value of the property (BT-161)." example:"Black"`
+}

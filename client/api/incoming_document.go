@@ -150,6 +150,13 @@ type ParsedLine struct {
 	InvoicedObject       *string           `json:"invoiced_object" doc:"What the line is about (BT-128)."`
 	InvoicedObjectScheme *string           `json:"invoiced_object_scheme" doc:"Scheme of invoiced_object (BT-128-1)."`
 	LotNumber            *string           `json:"lot_number" doc:"Lot of the item (BTAE-24)."`
+	Attributes           []ParsedAttribute `json:"attributes" nullable:"false" doc:"Properties of the item (BG-32), at most 100."`
+}
+
+// ParsedAttribute is a property of an item.
+type ParsedAttribute struct {
+	Name  *string `json:"name" doc:"Name (BT-160)."`
+	Value *string `json:"value" doc:"Value (BT-161)."`
 }
 
 // ParsedAllowance is an allowance, which lowers an amount, or a charge, which raises it.

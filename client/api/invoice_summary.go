@@ -20,6 +20,7 @@ type InvoiceSummary struct {
 	BuyerPostalCode       *string              `json:"buyer_postal_code" maxLength:"64" group:"buyer" doc:"Buyer postal code (BT-53)." example:"1000"`
 	BuyerSubdivision      *string              `json:"buyer_subdivision" maxLength:"64" group:"buyer" codes:"emirates" doc:"Buyer country subdivision (BT-54)." example:"DXB"`
 	BuyerCountry          *string              `json:"buyer_country" pattern:"^[A-Z]{2}$" patternDescription:"two capital letters (ISO 3166-1 alpha-2)" group:"buyer" codes:"countries" doc:"Buyer country (BT-55), two capital letters." example:"AE"`
+	TypeCode              *string              `json:"type_code" maxLength:"64" group:"invoice" codes:"document-types" doc:"Type of the invoice (BT-3, UNCL1001), such as 386 for a prepayment or 384 for a corrected invoice; by default 380, or 480 of an invoice out of scope of tax in the UAE." example:"380"`
 	TotalAmount           *Decimal             `json:"total_amount" required:"true" group:"invoice" unit:"money" doc:"Invoice total with tax (BT-112), within the currency's minor unit." example:"1050.00"`
 	Currency              *string              `json:"currency" required:"true" codelist:"currency" group:"invoice" codes:"currencies" doc:"Invoice currency (BT-5, ISO 4217)." example:"AED"`
 	IssueDate             *string              `json:"issue_date" required:"true" format:"date" group:"invoice" doc:"Issue date (BT-2), YYYY-MM-DD." example:"2026-03-01"`
@@ -58,7 +59,8 @@ type InvoiceSummary struct {
 	InvoicedObjectScheme  *string              `json:"invoiced_object_scheme" maxLength:"64" group:"references" doc:"Scheme of invoiced_object (BT-18-1, UNTDID 1153)." example:"MG"`
 	CustomsReference      *string              `json:"customs_reference" maxLength:"64" group:"references" doc:"Customs declaration of an export from the UAE (BTAE-21)." example:"EXP010101234"`
 	ContractValue         *string              `json:"contract_value" maxLength:"256" group:"references" doc:"Value of the contract of a continuous supply in the UAE (BTAE-05)." example:"AED 1000000"`
-	TaxExchangeRate       *Decimal             `json:"tax_exchange_rate" exclusiveMinimum:"0" group:"tax" doc:"Units of the tax authority's currency for one unit of the invoice's (BTAE-04)." example:"3.6725"`
+	TaxCurrency           *string              `json:"tax_currency" maxLength:"64" group:"tax" codes:"currencies" doc:"Currency in which the tax is stated too, if it is another one (BT-6, ISO 4217); in the UAE always the dirham." example:"AED"`
+	TaxExchangeRate       *Decimal             `json:"tax_exchange_rate" exclusiveMinimum:"0" group:"tax" doc:"Units of the tax currency for one unit of the invoice's (BTAE-04)." example:"3.6725"`
 	TransactionFlags      *string              `json:"transaction_flags" pattern:"^[01]{8}$" patternDescription:"eight digits, each 0 or 1" group:"tax" doc:"Kinds of supply, one digit each, 1 for yes: free trade zone, deemed supply, profit margin scheme, summary invoice, continuous supply, agent billing, electronic commerce, export (BTAE-02)." example:"00000001"`
 	BeneficiaryID         *string              `json:"beneficiary_id" maxLength:"64" group:"tax" doc:"Beneficiary of a supply that involves a free trade zone of the UAE (BTAE-01)." example:"189098765401003"`
 	PrincipalID           *string              `json:"principal_id" maxLength:"64" group:"tax" doc:"Tax registration of the principal in whose name an agent invoices in the UAE (BTAE-14)." example:"155667745601003"`

@@ -197,7 +197,7 @@ func (c *checker) emiratiAllowance(x *allowance) {
 	switch x.Category {
 	case "", exempt, outOfScope, zeroRated:
 	default:
-		if untaxable(c.lines) {
+		if c.outsideTax(c.lines, c.allowances) {
 			c.add(x.path+".vat_category", ruleNotCombinable, both("ibr-122-ae"),
 				"a document whose lines are all exempt or out of scope has nothing else in another category than E, O and Z")
 		}

@@ -19,8 +19,10 @@ func decimal(text string) *big.Rat {
 // cents rounds to [invoice.FormatDigits], half away from zero.
 func cents(r *big.Rat) *big.Rat { return decimal(r.FloatString(invoice.FormatDigits)) }
 
-// money formats an amount that is rounded already.
-func money(r *big.Rat) *api.Amount { return new(api.Amount(r.FloatString(invoice.FormatDigits))) }
+// money rounds and formats an amount. Nothing has no sign.
+func money(r *big.Rat) *api.Amount {
+	return new(api.Amount(cents(r).FloatString(invoice.FormatDigits)))
+}
 
 // times multiplies.
 func times(a, b *big.Rat) *big.Rat { return new(big.Rat).Mul(a, b) }

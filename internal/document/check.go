@@ -53,6 +53,8 @@ const (
 	rulePaymentTerms   = "payment_terms_format"
 	ruleMinorUnit      = "minor_unit"
 	rulePercentage     = "percentage_mismatch"
+	ruleDocumentType   = "document_type_unknown"
+	ruleTaxCurrency    = "tax_currency"
 
 	ruleAllowanceReason = "allowance_reason_unknown"
 )
@@ -315,8 +317,13 @@ func (c *checker) endpoint(scheme, id *string, schemePath, idPath string) {
 
 // identifier checks the form of an identifier whose scheme has one.
 func (c *checker) identifier(scheme, id, path string) {
-	if form, ok := identifierForms[scheme]; ok && id != "" && !form.valid(id) {
-		c.add(path, ruleIdentifier, form.ids, "is not "+form.name)
+	form := identifierForms[scheme]
+	rule := form.bis3
+	if c.profile == PINTAE {
+		rule = form.pintAE
+	}
+	if rule.valid != nil && id != "" && !rule.valid(id) {
+		c.add(path, ruleIdentifier, both(rule.id), "is not "+form.name)
 	}
 }
 
@@ -379,7 +386,6 @@ func (c *checker) article(l *line) {
 		"the standard item code needs its scheme, 0160 for a GTIN")
 	if scheme != "" {
 		c.interchange(scheme, l.path+".standard_item_scheme", ruleIDs{"ibr-cl-21", "BR-CL-21"})
-		c.identifier(scheme, code, l.path+".standard_item_code")
 	}
 	if text(l.item.CommodityScheme) == articleScheme && text(l.item.CommodityCode) != "" {
 		c.add(l.path+".commodity_scheme", ruleCommodity, ruleIDs{},

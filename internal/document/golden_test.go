@@ -180,11 +180,11 @@ func mixed2(d *api.Draft) {
 func golden(t *testing.T, p document.Profile) map[string]document.Document {
 	t.Helper()
 	if p == document.PINTAE {
-		return withAllowances(t, emiratiGolden(t), func() document.Document {
+		return withAllowances(t, withEntries(t, p, emiratiGolden(t)), func() document.Document {
 			return emirati(func(d *api.Draft) { reduce(d, "5", "1011.36") })
 		})
 	}
-	return withAllowances(t, unionGolden(t), func() document.Document {
+	return withAllowances(t, withEntries(t, p, unionGolden(t)), func() document.Document {
 		return union(func(d *api.Draft) { reduce(d, "19", "1146.20") })
 	})
 }

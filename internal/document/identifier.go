@@ -5,35 +5,44 @@ import (
 	"strings"
 )
 
-// identifierForm is the form that the rules require of the identifiers of one scheme.
+// identifierForm is the form that the identifiers of one scheme have.
 type identifierForm struct {
-	ids   ruleIDs
-	name  string
+	name         string
+	pintAE, bis3 identifierRule
+}
+
+// identifierRule is the fatal rule of a profile for such a form; the zero value is none. Forms that a profile only
+// advises are no findings.
+type identifierRule struct {
+	id    string
 	valid func(string) bool
 }
 
 // identifierForms are the schemes whose identifiers have a form (EAS and ISO 6523 codes).
 var identifierForms = map[string]identifierForm{ //nolint:gochecknoglobals // a constant table
-	"0088": {ruleIDs{"ibr-068", "PEPPOL-COMMON-R040"}, "a GLN: thirteen digits with a check digit", validGLN},
-	"0192": {ruleIDs{"ibr-069", "PEPPOL-COMMON-R041"}, "a Norwegian organisation number: nine digits with a check digit",
-		validNorwegian},
-	"0184": {ruleIDs{"ibr-070", "PEPPOL-COMMON-R042"}, "a Danish number: DK and eight digits", validDanish},
-	"0208": {ruleIDs{"ibr-113", "PEPPOL-COMMON-R043"}, "a Belgian enterprise number: ten digits with check digits",
-		validBelgian},
-	"0201": {ruleIDs{"ibr-114", "PEPPOL-COMMON-R044"}, "a Codice IPA: six letters and digits", validIPA},
-	"0210": {ruleIDs{"ibr-115", "PEPPOL-COMMON-R045"}, "an Italian Codice Fiscale", validFiscalCode},
-	"9907": {ruleIDs{"ibr-115", "PEPPOL-COMMON-R046"}, "an Italian Codice Fiscale", validFiscalCode},
-	"0211": {ruleIDs{"ibr-116", "PEPPOL-COMMON-R047"}, "an Italian VAT number: IT and eleven digits with a check digit",
-		validItalianVAT},
-	"9906": {ruleIDs{"ibr-116", "PEPPOL-COMMON-R048"}, "an Italian VAT number: IT and eleven digits with a check digit",
-		validItalianVAT},
-	"0007": {ruleIDs{"ibr-127", "PEPPOL-COMMON-R049"}, "a Swedish organisation number: ten digits with a check digit",
-		validSwedish},
-	"0096": {ruleIDs{"", "PEPPOL-COMMON-R052"}, "a Danish P number: ten digits",
-		func(s string) bool { return digits(s, 10) }},
-	"0198": {ruleIDs{"", "PEPPOL-COMMON-R053"}, "a Danish number: DK and eight digits", validDanish},
-	"0151": {ruleIDs{"ibr-120", "PEPPOL-COMMON-R050"}, "an Australian business number: eleven digits with check digits",
-		validABN},
+	"0088": {"a GLN, whose last digit is a check digit", identifierRule{"ibr-068", validGLN},
+		identifierRule{"PEPPOL-COMMON-R040", validGLN}},
+	"0192": {"a Norwegian organisation number: nine digits with a check digit", identifierRule{"ibr-069", validNorwegian},
+		identifierRule{"PEPPOL-COMMON-R041", validNorwegian}},
+	"0184": {"a Danish number: DK and eight digits", identifierRule{"ibr-070", validDanish},
+		identifierRule{"PEPPOL-COMMON-R042", func(s string) bool { return validDanish(s) || digits(s, 8) }}},
+	"0208": {"a Belgian enterprise number: ten digits with check digits", identifierRule{"ibr-113", validBelgian},
+		identifierRule{"PEPPOL-COMMON-R043", validBelgian}},
+	"0201": {"a Codice IPA: six letters and digits", identifierRule{"ibr-114", validIPA}, identifierRule{}},
+	"0210": {"an Italian Codice Fiscale", identifierRule{"ibr-115", validFiscalCode}, identifierRule{}},
+	"9907": {"an Italian Codice Fiscale", identifierRule{"ibr-115", validFiscalCode}, identifierRule{}},
+	"0211": {"an Italian VAT number: IT and eleven digits with a check digit", identifierRule{"ibr-116", validItalianVAT},
+		identifierRule{}},
+	"9906": {"an Italian VAT number: IT and eleven digits with a check digit", identifierRule{"ibr-116", validItalianVAT},
+		identifierRule{}},
+	"0007": {"a Swedish organisation number: ten digits with a check digit",
+		identifierRule{"ibr-127", func(s string) bool { return digits(s, 10) }},
+		identifierRule{"PEPPOL-COMMON-R049", validSwedish}},
+	"0096": {"a Danish P number: ten digits", identifierRule{},
+		identifierRule{"PEPPOL-COMMON-R052", func(s string) bool { return digits(s, 10) }}},
+	"0198": {"a Danish number: DK and eight digits", identifierRule{}, identifierRule{"PEPPOL-COMMON-R053", validDanish}},
+	"0151": {"an Australian business number: eleven digits with check digits", identifierRule{"ibr-120", validABN},
+		identifierRule{"PEPPOL-COMMON-R050", validABN}},
 }
 
 // digits tells whether s has exactly n decimal digits and nothing else.
@@ -50,13 +59,15 @@ func weighted(s string, weight func(at int) int) int {
 	return sum
 }
 
-// validGLN checks a Global Location Number (GS1): the digits are weighted with 3 and 1 alternately from the right.
+// validGLN checks a Global Location Number (GS1): the digits are weighted with 3 and 1 alternately from the right. Like
+// the rules, it does not count them: some examples of BIS Billing have more than thirteen.
 func validGLN(s string) bool {
-	if !digits(s, 13) {
+	last := len(s) - 1
+	if last < 0 || !digits(s, len(s)) {
 		return false
 	}
-	sum := weighted(s[:12], func(at int) int { return 1 + 2*(at%2) })
-	return (10-sum%10)%10 == int(s[12]-'0')
+	sum := weighted(s[:last], func(at int) int { return 1 + 2*((last-at)%2) })
+	return (10-sum%10)%10 == int(s[last]-'0')
 }
 
 // validNorwegian checks an organisasjonsnummer: modulo 11 with the weights 2 to 7 from the right.
@@ -106,11 +117,13 @@ func validFiscalCode(s string) bool {
 		alphanumeric(s[11:14]) && digits(s[14:15], 1) && letters(s[15:])
 }
 
-// validItalianVAT checks a Partita IVA. Its country prefix is required here, although the rules let everything without
-// it pass.
+// validItalianVAT checks a Partita IVA. Like the rule, it lets every number without the prefix of the country pass.
 func validItalianVAT(s string) bool {
 	number, ok := strings.CutPrefix(strings.ToUpper(s), "IT")
-	if !ok || !digits(number, 11) {
+	if !ok {
+		return true
+	}
+	if !digits(number, 11) {
 		return false
 	}
 	sum := 0

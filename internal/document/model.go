@@ -175,10 +175,10 @@ func reasoned(category string) bool {
 	return slices.Contains([]string{exempt, reverseCharge, intraUnion, export, outOfScope}, category)
 }
 
-// rate is the exchange rate into dirhams: 1 in that currency, nil if it is not known.
+// rate is the exchange rate into the currency of the tax: 1 if it is that of the document, nil if it is not known.
 func (m *model) rate() *big.Rat {
 	switch {
-	case !m.foreign():
+	case m.taxCurrency() == "":
 		return big.NewRat(1, 1)
 	case number(m.Draft.TaxExchangeRate) != "":
 		return decimal(number(m.Draft.TaxExchangeRate))
@@ -186,11 +186,35 @@ func (m *model) rate() *big.Rat {
 	return nil
 }
 
-// foreign tells whether the document is in another currency than the tax.
-func (m *model) foreign() bool { return text(m.Draft.Currency) != dirham }
+// taxCurrency is the currency in which the tax is stated too, "" if it is that of the document.
+func (m *model) taxCurrency() string {
+	currency := text(m.Draft.TaxCurrency)
+	if m.profile == PINTAE {
+		currency = dirham
+	}
+	if currency == text(m.Draft.Currency) {
+		return ""
+	}
+	return currency
+}
 
-// untaxable tells whether every line is exempt or out of scope. In PINT-AE such a document is a commercial one, with
-// type codes of its own (ibr-151-ae).
+// outsideTax tells whether a document of the UAE has the type of one that is out of scope of tax: because of its lines,
+// or because its author says so and nothing on it is taxable.
+func (d Document) outsideTax(lines []line, allowances []allowance) bool {
+	return untaxable(lines) || text(d.Draft.TypeCode) == outOfScopeInvoice && !taxable(lines, allowances)
+}
+
+// taxable tells whether a line, an allowance or a charge has another category than a document out of scope of tax may
+// have (ibr-122-ae).
+func taxable(lines []line, allowances []allowance) bool {
+	outside := func(category string) bool {
+		return slices.Contains([]string{"", exempt, outOfScope, zeroRated}, category)
+	}
+	return slices.ContainsFunc(lines, func(l line) bool { return !outside(l.category) }) ||
+		slices.ContainsFunc(allowances, func(x allowance) bool { return !outside(x.Category) })
+}
+
+// untaxable tells whether every line is exempt or out of scope, which makes the type (ibr-151-ae).
 func untaxable(lines []line) bool {
 	return !slices.ContainsFunc(lines, func(l line) bool { return l.category != exempt && l.category != outOfScope })
 }

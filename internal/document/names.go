@@ -36,13 +36,27 @@ func pairs[A, B any](prefix, suffix string) pairing[A, B] {
 	return out
 }
 
-// give gives the texts of a to b, without the white space around them.
-func (p pairing[A, B]) give(a *A, b *B) {
+// list returns the entries of a list as a statement has them, without those that say nothing.
+func (p pairing[A, B]) list(entries []A) []B {
+	out := []B{}
+	for n := range entries {
+		var entry B
+		if p.give(&entries[n], &entry) {
+			out = append(out, entry)
+		}
+	}
+	return out
+}
+
+// give gives the texts of a to b, without the white space around them, and reports whether there are any.
+func (p pairing[A, B]) give(a *A, b *B) (given bool) {
 	for _, pair := range p {
 		if from, ok := pair.from.Pointer(a).(**string); ok {
 			if value := trimmed(*from); value != nil {
 				pair.to.Set(b, value)
+				given = true
 			}
 		}
 	}
+	return given
 }

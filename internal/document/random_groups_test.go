@@ -175,3 +175,23 @@ func (r random) lineGroups(item *api.Item) {
 		item.SupplyType = maybe(r, 50, new("S"))
 	}
 }
+
+// entries adds entries of lists, a type, and in the EU a tax in another currency.
+func (r random) entries(of *document.Document) {
+	d := of.Draft
+	for range r.IntN(3) {
+		d.PrecedingInvoices = append(d.PrecedingInvoices, api.PrecedingInvoice{Number: r.plain(),
+			IssueDate: maybe(r, 50, new("2026-01-15"))})
+	}
+	for i := range d.Items {
+		for range r.IntN(3) {
+			d.Items[i].Attributes = append(d.Items[i].Attributes, api.Attribute{Name: r.plain(), Value: r.plain()})
+		}
+	}
+	if r.profile == document.BIS3 {
+		d.TypeCode = maybe(r, 30, new(pick(r, "380", "386", "383", "875", "71")))
+		if r.chance(30) {
+			d.TaxCurrency, d.TaxExchangeRate = new("GBP"), number(pick(r, "1.1", "0.000001", "12345.678901"))
+		}
+	}
+}

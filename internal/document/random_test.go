@@ -87,6 +87,7 @@ func (r random) document(t *testing.T, ordinal int) document.Document {
 	}
 	r.groups(&d)
 	r.allowances(&d)
+	r.entries(&d)
 	computed := document.Totals(r.profile, d)
 	if computed.Total == nil {
 		t.Fatalf("document %d has no totals: %+v", ordinal, d.Draft)

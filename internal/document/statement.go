@@ -26,6 +26,8 @@ var (
 	sellerTexts    = pairs[api.Profile, api.ParsedParty]("", "")
 	accountTexts   = pairs[api.Profile, api.ParsedPaymentMeans]("payee_", "")
 	itemTexts      = pairs[api.Item, api.ParsedLine]("", "")
+	attributeTexts = pairs[api.Attribute, api.ParsedAttribute]("", "")
+	precedingTexts = pairs[api.PrecedingInvoice, api.ParsedPreceding]("", "")
 )
 
 // Statement returns what a document says in a profile, in the terms of EN 16931: what the draft, the credit note and
@@ -71,6 +73,7 @@ func (m *model) statement() *api.ParsedDocument {
 		out.Lines[i] = m.parsedLine(i)
 	}
 	m.addTotals(out)
+	m.addTaxCurrency(out)
 	switch m.profile {
 	case PINTAE:
 		m.addEmirati(out)
@@ -84,6 +87,7 @@ func (m *model) statement() *api.ParsedDocument {
 // removeEmirati removes what only documents of the UAE say.
 func removeEmirati(out *api.ParsedDocument) {
 	out.IssueTime, out.TransactionFlags, out.BeneficiaryID, out.PrincipalID = nil, nil, nil, nil
+	out.TaxExchangeRate = nil
 	out.References.Customs, out.References.ContractValue = nil, nil
 	if out.Period != nil {
 		out.Period.Frequency, out.Period.Description = nil, nil
@@ -110,12 +114,10 @@ func (m *model) addEmirati(out *api.ParsedDocument) {
 		out.IssueTime = new(time + ":00") // xs:time has seconds
 	}
 	rate := m.rate()
-	if m.sums == nil || rate == nil {
+	if m.sums == nil || rate == nil || out.Totals.Tax == nil {
 		return
 	}
-	if m.foreign() {
-		out.TaxCurrency = new(dirham)
-		out.Totals.TaxInTaxCurrency = money(times(decimal(string(*out.Totals.Tax)), rate))
+	if out.TaxCurrency != nil {
 		out.Totals.TotalInTaxCurrency = money(times(decimal(string(*out.Totals.Total)), rate))
 	}
 	for i := range m.lines {
@@ -128,15 +130,27 @@ func (m *model) addEmirati(out *api.ParsedDocument) {
 	}
 }
 
-// typeCode is the type of the document (BT-3, UNCL1001).
+// addTaxCurrency adds the total tax in the currency of the tax, if it is not that of the document.
+func (m *model) addTaxCurrency(out *api.ParsedDocument) {
+	out.TaxCurrency = optional(m.taxCurrency())
+	if rate := m.rate(); out.TaxCurrency != nil && rate != nil && out.Totals.Tax != nil {
+		out.Totals.TaxInTaxCurrency = money(times(decimal(string(*out.Totals.Tax)), rate))
+	}
+}
+
+// typeCode is the type of the document (BT-3, UNCL1001): that of an invoice which its author gives it, or the one that
+// its lines make it.
 func (m *model) typeCode() string {
-	commercial := m.profile == PINTAE && untaxable(m.lines)
+	outside := m.profile == PINTAE && m.outsideTax(m.lines, m.allowances)
+	given := text(m.Draft.TypeCode)
 	switch {
-	case m.Credit == nil && commercial:
-		return "480"
+	case m.Credit == nil && given != "":
+		return given
+	case m.Credit == nil && outside:
+		return outOfScopeInvoice
 	case m.Credit == nil:
-		return "380"
-	case commercial:
+		return commercialInvoice
+	case outside:
 		return "81"
 	}
 	return "381"
@@ -157,7 +171,10 @@ func (m *model) references() api.ParsedReferences {
 	if m.profile == PINTAE && out.Contract == nil && out.ContractValue != nil {
 		out.Contract = new(notStated)
 	}
-	if m.Credit != nil && (m.profile != PINTAE || text(m.Credit.ReasonCode) != volumeDiscount) {
+	switch {
+	case m.Credit == nil:
+		out.PrecedingInvoices = precedingTexts.list(d.PrecedingInvoices)
+	case m.profile != PINTAE || text(m.Credit.ReasonCode) != volumeDiscount:
 		out.PrecedingInvoices = []api.ParsedPreceding{{Number: trimmed(d.InvoiceNumber),
 			IssueDate: d.IssueDate}}
 	}
@@ -262,7 +279,7 @@ var creditTransfers = []string{"30", "31", "42", "57", "58"} //nolint:gochecknog
 func (m *model) parsedLine(i int) api.ParsedLine {
 	l := &m.lines[i]
 	item := l.item
-	out := api.ParsedLine{Allowances: m.parsedAllowances(l.allowances)}
+	out := api.ParsedLine{Allowances: m.parsedAllowances(l.allowances), Attributes: attributeTexts.list(item.Attributes)}
 	itemTexts.give(item, &out)
 	out.ID, out.Quantity, out.UnitCode, out.NetUnitPrice = new(strconv.Itoa(i+1)), given(l.quantity), optional(l.unit),
 		given(l.price)
@@ -353,7 +370,9 @@ func (m *model) addDue(t *api.ParsedTotals) {
 		if t.Rounding != nil {
 			whole.Add(whole, decimal(string(*t.Rounding)))
 		}
-		t.Rounding = new(api.Amount(whole.FloatString(max(digits, 0))))
+		if t.Rounding = nil; whole.Sign() != 0 {
+			t.Rounding = new(api.Amount(whole.FloatString(max(digits, 0))))
+		}
 	}
 	if prepaid := number(m.Draft.PrepaidAmount); m.Credit == nil && prepaid != "" && !isZero(prepaid) {
 		payable.Sub(payable, decimal(prepaid))

@@ -50,11 +50,14 @@ func terms(t *testing.T) string {
 	parsed, parsedAt := map[string]string{}, map[string]string{}
 	for _, p := range document.Profiles {
 		values := map[string]string{}
-		d, seller := &api.Draft{Items: make([]api.Item, 2), Allowances: make([]api.Allowance, 1)}, &api.Profile{}
-		d.Items[0].Allowances = make([]api.LineAllowance, 1)
+		d, seller := &api.Draft{Items: make([]api.Item, 2), Allowances: make([]api.Allowance, 1),
+			PrecedingInvoices: make([]api.PrecedingInvoice, 1)}, &api.Profile{}
+		d.Items[0].Allowances, d.Items[0].Attributes = make([]api.LineAllowance, 1), make([]api.Attribute, 1)
 		distinct(d, p, "", values)
 		distinct(&d.Items[0], p, "items.", values)
 		distinct(&d.Allowances[0], p, "allowances.", values)
+		distinct(&d.PrecedingInvoices[0], p, "preceding_invoices.", values)
+		distinct(&d.Items[0].Attributes[0], p, "items.attributes.", values)
 		distinct(&d.Items[0].Allowances[0], p, "items.allowances.", values)
 		distinct(seller, p, "seller.", values)
 		d.Items[1] = d.Items[0]
@@ -92,8 +95,10 @@ func terms(t *testing.T) string {
 		title, prefix string
 		fields        []termField
 	}{{"Invoice", "", termFields[api.Draft]()}, {"Allowance or charge on the invoice", "allowances.",
-		termFields[api.Allowance]()}, {"Line", "items.", termFields[api.Item]()},
+		termFields[api.Allowance]()}, {"Preceding invoice", "preceding_invoices.", termFields[api.PrecedingInvoice]()},
+		{"Line", "items.", termFields[api.Item]()},
 		{"Allowance or charge on the line", "items.allowances.", termFields[api.LineAllowance]()},
+		{"Attribute of the item", "items.attributes.", termFields[api.Attribute]()},
 		{"Company profile", "seller.", termFields[api.Profile]()}} {
 		fmt.Fprintf(&out, "\n## %s\n\n| Field | Term | Element | Format | `parsed` | Import |\n|---|---|---|---|---|---|\n",
 			part.title)
@@ -140,7 +145,8 @@ func fixed(p document.Profile) map[string]string {
 	return map[string]string{"currency": "USD", "payment_means_code": "30", "items.vat_category": "E",
 		"buyer_legal_id_scheme": kinds[0], "seller.legal_registration_type": kinds[1], "items.commodity_scheme": "HS",
 		"issue_date": "2001-01-01", "due_date": "2002-01-01", "tax_point_date": "2003-01-01", "issue_time": "01:23",
-		"tax_point_code": "432", "allowances.vat_category": "AE",
+		"tax_point_code": "432", "tax_currency": map[document.Profile]string{document.PINTAE: "AED", document.BIS3: "EUR"}[p],
+		"preceding_invoices.issue_date": "2009-01-01", "allowances.vat_category": "AE",
 		"period.start": "2004-01-01", "period.end": "2005-01-01", "delivery.date": "2006-01-01",
 		"items.period.start": "2007-01-01", "items.period.end": "2008-01-01",
 		"seller.currency": "", "seller.buyer_reference": "", "seller.logo": ""}

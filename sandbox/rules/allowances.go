@@ -48,6 +48,14 @@ func (j *judge) allowance(c *element, allowanceReason, chargeReason rule) {
 		"The amount is not the percentage of its base.")
 }
 
+// typeAndCategory checks that a document of the UAE that is out of scope of tax has nothing with tax.
+func (j *judge) typeAndCategory(at *element, category string) {
+	if j.profile == PINTAE && j.outOfScope() {
+		j.check(category == "E" || category == "O" || category == "Z", at, rule{pintAE: "ibr-122-ae"},
+			"The category does not go with the type of the document.")
+	}
+}
+
 // allowanceTax checks the tax of an allowance or a charge on the document.
 func (j *judge) allowanceTax(c *element) {
 	category, percent := c.get("cac:TaxCategory/cbc:ID"), c.get("cac:TaxCategory/cbc:Percent")
@@ -66,10 +74,7 @@ func (j *judge) allowanceTax(c *element) {
 	case "Z", "E", "AE", "G", "K":
 		j.check(percent != "" && rate.Sign() == 0, c, rates, "The rate is 0 in a category without tax.")
 	}
-	if j.profile == PINTAE && j.outOfScope() {
-		j.check(category == "E" || category == "O" || category == "Z", c, rule{pintAE: "ibr-122-ae"},
-			"The category does not go with the type of the document.")
-	}
+	j.typeAndCategory(c, category)
 	if j.profile == PINTAE && category == "E" {
 		id := map[bool]string{false: "ibr-168-ae", true: "ibr-169-ae"}[isCharge(c)]
 		j.check(c.get("cbc:AllowanceChargeReasonCode") != "", c, rule{pintAE: id},

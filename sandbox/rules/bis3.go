@@ -18,8 +18,11 @@ func (j *judge) european() {
 		"The document needs a buyer reference or an order reference.")
 	kind := r.get("cbc:" + r.name + "TypeCode")
 	if r.name == "Invoice" {
-		check(slices.Contains(strings.Fields(invoiceTypes), kind), r, "PEPPOL-EN16931-P0100",
+		check(codelist.DocumentTypes().Accepts(kind, j.sets...), r, "PEPPOL-EN16931-P0100",
 			"The type of the invoice is not on the code list of the format.")
+		german := country(r, sellerPath) == "DE" && country(r, buyerPath) == "DE"
+		check(german || kind != "326" && kind != "384", r, "PEPPOL-EN16931-P0112",
+			"This type of invoice is only for a seller and a buyer in Germany.")
 	} else {
 		check(slices.Contains(strings.Fields(creditNoteTypes), kind), r, "PEPPOL-EN16931-P0101",
 			"The type of the credit note is not on the code list of the format.")
@@ -44,11 +47,13 @@ func (j *judge) european() {
 	j.europeanParties()
 }
 
-// invoiceTypes and creditNoteTypes are the types of documents for billing (PEPPOL-EN16931-P0100 and P0101).
-const (
-	invoiceTypes    = "71 80 82 84 102 218 219 326 331 380 382 383 384 386 388 393 395 553 575 623 780 817 870 875 876 877"
-	creditNoteTypes = "381 396 81 83 532"
-)
+// creditNoteTypes are the types of credit notes for billing (PEPPOL-EN16931-P0101).
+const creditNoteTypes = "381 396 81 83 532"
+
+// country is the country of the party at a path.
+func country(r *element, party string) string {
+	return r.get(party + "/cac:PostalAddress/cac:Country/cbc:IdentificationCode")
+}
 
 // europeanParties checks the identifiers of the parties, which depend on the tax categories of the document.
 func (j *judge) europeanParties() {

@@ -74,8 +74,6 @@ func (j *judge) dirhams() {
 	r := j.root
 	check := func(holds bool, id, text string) { j.check(holds, r, rule{pintAE: id}, text) }
 	currency, second := r.get("cbc:DocumentCurrencyCode"), r.get("cbc:TaxCurrencyCode")
-	check(second == "" || second != currency, "ibr-077",
-		"The currency of tax accounting must differ from that of the document.")
 	if currency == "AED" || currency == "" {
 		return
 	}
@@ -153,6 +151,7 @@ func (j *judge) emiratiLine(line *element) {
 	check(line.get("cac:Item/cbc:Description") != "", "ibr-125-ae", "The line needs a description of what was sold.")
 	check(line.get("cac:Price/cac:AllowanceCharge/cbc:BaseAmount") != "" && line.get("cac:Price/cbc:BaseQuantity") != "",
 		"ibr-126-ae", "The line needs a gross price and the quantity that the price is for.")
+	j.typeAndCategory(line, category)
 	if category != "N" {
 		check(rightRate(c, category), categoryRule(category, "05").pintAE,
 			"The rate is missing, or is not one of the category.")

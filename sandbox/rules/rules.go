@@ -87,6 +87,8 @@ func Judge(document []byte) (Profile, []Finding) {
 	j.parties()
 	j.amounts()
 	j.allowances()
+	j.entries()
+	j.taxCurrency()
 	if j.profile == PINTAE {
 		j.emiratiDocument()
 		j.emiratiParties()

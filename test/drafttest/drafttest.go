@@ -35,6 +35,7 @@ func Every(t testing.TB) (*api.Draft, map[string]string) {
 	values["charges.reason_code"], values["items.charges.reason_code"] = "FC", "FC"
 	// A code that is no day of a month, which pages have.
 	d.PaymentMeansCode, values["payment_means_code"] = new("97"), "97"
+	d.TypeCode, values["type_code"] = new("386"), "386" // which pages name, unlike that of most invoices
 	return d, values
 }
 

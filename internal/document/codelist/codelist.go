@@ -4,13 +4,13 @@
 // Billing 3 (2026.5), PINT 1.1.3 and PINT-AE 1.0.4 accepts, and nothing changes it after it was read. Codes are
 // compared as they are written: case and white space count.
 //
-// The files of data come from the published artefacts: endpoint schemes from the EAS list with the states of the Peppol
-// list v9.7, currencies from ISO 4217 with their minor units, countries from ISO 3166-1 (1A and XI are accepted by the
-// rules, not by ISO), emirates from PINT-AE, payment means from UNCL4461, tax categories from UNCL5305, units from
-// UN/ECE Recommendations 20 and 21 (packaging with an X in front), types of legal registrations and reasons of tax
-// exemptions and of credit notes from PINT-AE. Columns en, bis3, pint and pint_ae hold y where that rule set accepts
-// the code. The published UAE list writes the tax category N with a Greek letter; the rules compare with the Latin one,
-// and so does the file.
+// The files of data come from the published artefacts: endpoint schemes from the EAS list with the states of the
+// Peppol list v9.7, currencies from ISO 4217 with their minor units, countries from ISO 3166-1 (1A and XI are
+// accepted by the rules, not by ISO), emirates from PINT-AE, types of invoices from UNCL1001, payment means from
+// UNCL4461, tax categories from UNCL5305, units from UN/ECE Recommendations 20 and 21 (packaging with an X in
+// front), types of legal registrations and reasons of tax exemptions and of credit notes from PINT-AE. Columns en,
+// bis3, pint and pint_ae hold y where that rule set accepts the code. The published UAE list writes the tax
+// category N with a Greek letter; the rules compare with the Latin one, and so does the file.
 //
 // Start reading at [List], then at the functions that return one.
 package codelist
@@ -135,6 +135,9 @@ func PaymentMeans() *List[Entry] { return paymentMeans() }
 // TaxCategories returns the tax categories of an invoice line (EN 16931 BT-151, rule BR-CL-18).
 func TaxCategories() *List[Entry] { return taxCategories() }
 
+// DocumentTypes returns the types of invoices (EN 16931 BT-3, UNCL1001, rule BR-CL-01).
+func DocumentTypes() *List[Entry] { return documentTypes() }
+
 // Units returns the units of measure and of packaging (EN 16931 BT-130, rule BR-CL-23).
 func Units() *List[Entry] { return units() }
 
@@ -192,6 +195,7 @@ var (
 	countries     = lazy("iso3166-1.csv", plain)
 	paymentMeans  = lazy("uncl4461_payment_means.csv", plain)
 	taxCategories = lazy("uncl5305_tax_category.csv", plain)
+	documentTypes = lazy("uncl1001_invoice.csv", plain)
 	units         = lazy("unece_rec20_21_units.csv", plain)
 
 	itemClassifications = lazy("uncl7143_item_classification.csv", plain)

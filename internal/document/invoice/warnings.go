@@ -37,6 +37,8 @@ const (
 	ruleAuthorityOnly   = "tax_authority_only"
 	ruleCardNumber      = "card_number"
 	ruleAllowanceReason = "allowance_reason_unknown"
+	ruleDocumentType    = "document_type_unknown"
+	ruleTaxCurrency     = "tax_currency"
 	rulePercentage      = "percentage_mismatch"
 )
 
@@ -62,6 +64,12 @@ func Warnings(d *api.Draft, p *api.Profile, a Arithmetic) api.Faults {
 	warnDueDate(warnings, d)
 	if !blank(d.PaymentMeansCode) && !codelist.PaymentMeans().Has(*d.PaymentMeansCode) {
 		warnings.AddOfficial("payment_means_code", rulePaymentMeans, "BR-CL-16", "is not a payment means of UNCL4461")
+	}
+	if !blank(d.TypeCode) && !codelist.DocumentTypes().Has(*d.TypeCode) {
+		warnings.AddOfficial("type_code", ruleDocumentType, "BR-CL-01", "is not a type of invoices of UNCL1001")
+	}
+	if !blank(d.TaxCurrency) && !codelist.Currencies().Has(*d.TaxCurrency) {
+		warnings.AddOfficial("tax_currency", ruleTaxCurrency, "BR-CL-05", "is not a currency of ISO 4217")
 	}
 	warnLegalType(warnings, "buyer_legal_id_scheme", d.BuyerCountry, d.BuyerLegalIDScheme, "ibr-183-ae")
 	for i := range d.Items {

@@ -114,6 +114,9 @@ func given(facts ...fact) []fact {
 	return out
 }
 
+// namedTypes are the types whose name is the title (UNCL1001).
+var namedTypes = []string{"380", "381", "480", "81", "389", "261"} //nolint:gochecknoglobals // a constant list
+
 // facts draws the dates and references, four beside each other.
 func (l *layout) facts() {
 	const columns = 4
@@ -127,9 +130,13 @@ func (l *layout) facts() {
 	if p.Delivery != nil {
 		delivery = *p.Delivery
 	}
-	all := given(fact{"Issue date", issued}, fact{"Due date", text(p.DueDate)}, fact{"Tax point", text(p.TaxPointDate)},
-		fact{"Tax point", listed(codelist.TaxPoints(), p.TaxPointCode)}, fact{"Currency", l.currency()},
-		fact{"Invoicing period", period(&invoiced.ParsedDates)},
+	kind := listed(codelist.DocumentTypes(), p.TypeCode)
+	if slices.Contains(namedTypes, text(p.TypeCode)) {
+		kind = ""
+	}
+	all := given(fact{"Type", kind}, fact{"Issue date", issued}, fact{"Due date", text(p.DueDate)},
+		fact{"Tax point", text(p.TaxPointDate)}, fact{"Tax point", listed(codelist.TaxPoints(), p.TaxPointCode)},
+		fact{"Currency", l.currency()}, fact{"Invoicing period", period(&invoiced.ParsedDates)},
 		fact{"Billing", listed(codelist.BillingFrequencies(), invoiced.Frequency)},
 		fact{"Period", text(invoiced.Description)},
 		fact{"Delivery date", text(delivery.Date)}, fact{"Incoterms", text(delivery.Incoterms)},

@@ -182,6 +182,7 @@ func TestEveryField(t *testing.T) {
 		"external_id",                    // which means something to the customer alone
 		"items.origin_country",           // by its name
 		"items.unit_code",                // by its name
+		"preceding_invoices.number",      // on two lines
 		"rounding_amount",                // with a minus sign
 		"tax_representative.subdivision", // by its name
 		"total_amount",                   // not what the lines add up to here

@@ -105,6 +105,9 @@ func (l *layout) description(item *api.ParsedLine, width float64) []line {
 		fact{"No tax", named(text(item.TaxExemptionCode), text(item.TaxExemptionReason))}) {
 		out = append(out, l.pair(f, width)...)
 	}
+	for _, a := range item.Attributes {
+		out = append(out, l.pair(fact{text(a.Name), text(a.Value)}, width)...)
+	}
 	if discount, ok := rat(item.DiscountAmount); ok && discount.Sign() != 0 && item.GrossUnitPrice != nil {
 		out = append(out, l.one("Price "+money(item.GrossUnitPrice, l.currency())+" less "+money(item.DiscountAmount,
 			l.currency()), styles.small, width)...)

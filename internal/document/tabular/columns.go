@@ -79,6 +79,10 @@ var lists = [...]list{
 		func(d *api.Draft, item int) []api.LineAllowance { return d.Items[item].Allowances }),
 	listOf("charges", true, maxLineAllowances,
 		func(d *api.Draft, item int) []api.LineAllowance { return d.Items[item].Charges }),
+	listOf("preceding_invoices", false, maxPreceding,
+		func(d *api.Draft, _ int) []api.PrecedingInvoice { return d.PrecedingInvoices }),
+	listOf("attributes", true, maxProperties,
+		func(d *api.Draft, item int) []api.Attribute { return d.Items[item].Attributes }),
 }
 
 // columns are the columns of drafts, made from the types of the API, so that a new field becomes a column.

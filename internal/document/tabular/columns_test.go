@@ -41,15 +41,16 @@ func TestColumnsAreTheFieldsOfTheAPI(t *testing.T) {
 	for _, field := range invoice.FieldsOf[api.Item]() {
 		add(field.Name)
 	}
-	for _, prefix := range listPrefixes[api.Draft]() {
-		for _, field := range invoice.FieldsOf[api.Allowance]() {
-			add(prefix + field.Name)
-		}
+	for _, prefix := range []string{"allowance_", "charge_"} {
+		addEntries[api.Allowance](add, prefix)
 	}
-	for _, prefix := range listPrefixes[api.Item]() {
-		for _, field := range invoice.FieldsOf[api.LineAllowance]() {
-			add("line_" + prefix + field.Name)
-		}
+	for _, prefix := range []string{"line_allowance_", "line_charge_"} {
+		addEntries[api.LineAllowance](add, prefix)
+	}
+	addEntries[api.PrecedingInvoice](add, "preceding_invoice_")
+	addEntries[api.Attribute](add, "line_attribute_")
+	if lists := len(listPrefixes[api.Draft]()) + len(listPrefixes[api.Item]()); lists != 6 {
+		t.Errorf("invoices and items have %d lists", lists)
 	}
 	var got []string
 	for _, c := range tabular.Columns() {
@@ -60,6 +61,13 @@ func TestColumnsAreTheFieldsOfTheAPI(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("columns %v\nfields  %v", got, want)
+	}
+}
+
+// addEntries adds the names of the columns of the entries of a list.
+func addEntries[T any](add func(name string), prefix string) {
+	for _, field := range invoice.FieldsOf[T]() {
+		add(prefix + field.Name)
 	}
 }
 

@@ -52,7 +52,7 @@ const (
 	ruleRepeatedColumn = "repeated_column"
 	ruleNoColumn       = "no_column"
 	ruleDisagreement   = "disagreement"
-	ruleRepeatedEntry  = "repeated_allowance"
+	ruleRepeatedEntry  = "repeated_entry"
 	ruleNoLine         = "no_line"
 	ruleControl        = "control_characters"
 )
@@ -85,12 +85,14 @@ var countries = func() (paths []string) { //nolint:gochecknoglobals // a constan
 	return paths
 }()
 
-// The largest numbers of items of a draft, and of allowances, and of charges, on the whole of it and on an item. One
-// more is decoded, which is a fault.
+// The largest numbers of items of a draft, of allowances, and of charges, on the whole of it and on an item, of
+// preceding invoices, and of attributes of an item. One more is decoded, which is a fault.
 const (
 	maxItems          = 1_000
 	maxAllowances     = 100
 	maxLineAllowances = 20
+	maxPreceding      = 100
+	maxProperties     = 20
 )
 
 // Drafts reads the drafts of a table. The error is one of read, or that of the context if it ends first.

@@ -98,9 +98,9 @@ func TestFaultsOfLists(t *testing.T) {
 		"before any line": {"A-1,Palm,10,AED,2026-03-01,,,,1,,,,2\n" + line("x"),
 			"2 line_charge_amount no_line"},
 		"without any line": {"A-1,Palm,10,AED,2026-03-01,,,,1\n", "2  min_items"},
-		"a join":           {line("x", "1", "a") + line("y", "1", "a"), "3 allowance_amount repeated_allowance"},
+		"a join":           {line("x", "1", "a") + line("y", "1", "a"), "3 allowance_amount repeated_entry"},
 		"a join of charges, and a further one": {line("x", "", "", "1 ") + line("y", "", "", " 1") + more("", "", "2"),
-			"3 charge_amount repeated_allowance"},
+			"3 charge_amount repeated_entry"},
 		"a row that disagrees": {line("x") + "A-1,Oasis,,,,,,,1\n", "3 recipient_name disagreement"},
 		"nothing usable of an invoice": {"#N/A,,,,,x,1,1\n", "2 invoice_number damaged_value\n2 recipient_name required\n" +
 			"2 total_amount required\n2 currency required\n2 issue_date required"},

@@ -166,7 +166,7 @@ func TestDraftsSurviveTheirRows(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	var want []api.Draft
 	plain, escaped := [][]string{header()}, [][]string{header()}
-	for n := range 200 {
+	for n := range 100 {
 		d := randomDraft(random, fmt.Sprintf("A-%d", n))
 		want = append(want, d)
 		for at, row := range tabular.Rows(&d) {

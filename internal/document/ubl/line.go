@@ -48,7 +48,14 @@ func (n node) item(l *api.ParsedLine) {
 		n.text("cbc:TaxExemptionReason", "tax_exemption_reason", &l.TaxExemptionReason)
 		n.taxScheme(true)
 	})
+	each(n, "cac:AdditionalItemProperty", "attributes", &l.Attributes, node.attribute)
 	n.text("cac:ItemInstance/cac:LotIdentification/cbc:LotNumberID", "lot_number", &l.LotNumber)
+}
+
+// attribute describes a property of an item.
+func (n node) attribute(a *api.ParsedAttribute) {
+	n.text("cbc:Name", "name", &a.Name)
+	n.text("cbc:Value", "value", &a.Value)
 }
 
 // object describes what the line is about, which the schema takes for a document.

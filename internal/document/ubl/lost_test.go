@@ -116,15 +116,15 @@ func TestNothingIsLost(t *testing.T) {
 func TestOthers(t *testing.T) {
 	read := mustRead(t, []byte(invoice(`<x:Secret xmlns:x="urn:x"><x:Y>1</x:Y></x:Secret><cbc:ID schemeID="S">1</cbc:ID>`+
 		`<cbc:ID>2</cbc:ID><cbc:DocumentCurrencyCode listID="ISO4217">EUR</cbc:DocumentCurrencyCode>`+
-		`<cac:InvoiceLine><cbc:ID>1</cbc:ID><cac:Item><cac:AdditionalItemProperty><cbc:Name listID="X">Colour`+
-		`</cbc:Name></cac:AdditionalItemProperty></cac:Item></cac:InvoiceLine>`)))
+		`<cac:InvoiceLine><cbc:ID>1</cbc:ID><cac:Item><cac:AdditionalItemProperty><cbc:NameCode listID="X">Colour`+
+		`</cbc:NameCode></cac:AdditionalItemProperty></cac:Item></cac:InvoiceLine>`)))
 	got, err := json.Marshal(read.Other)
 	if err != nil {
 		t.Fatal(err)
 	}
 	const want = `[{"path":"Secret","value":null},{"path":"cbc:ID[1]/@schemeID","value":"S"},{"path":"cbc:ID[2]","value":"2"},` +
-		`{"path":"cac:InvoiceLine[1]/cac:Item/cac:AdditionalItemProperty/cbc:Name","value":"Colour"},` +
-		`{"path":"cac:InvoiceLine[1]/cac:Item/cac:AdditionalItemProperty/cbc:Name/@listID","value":"X"}]`
+		`{"path":"cac:InvoiceLine[1]/cac:Item/cac:AdditionalItemProperty/cbc:NameCode","value":"Colour"},` +
+		`{"path":"cac:InvoiceLine[1]/cac:Item/cac:AdditionalItemProperty/cbc:NameCode/@listID","value":"X"}]`
 	if string(got) != want || read.OtherCount != 5 {
 		t.Errorf("got %s, %d", got, read.OtherCount)
 	}

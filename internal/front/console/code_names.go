@@ -27,6 +27,7 @@ var commonCodes = map[string][]string{ //nolint:gochecknoglobals // a constant t
 	"countries":      {"AE", "SA", "QA", "KW", "BH", "OM", "IN", "GB", "US"},
 	"payment-means":  {"30", "10", "48", "49", "20", "54", "55", "68"},
 	"tax-categories": {"S", "Z", "E", "O", "AE"},
+	"document-types": {"380", "386", "384", "326", "383", "480"},
 	// a discount and a rebate; freight, delivery, packing, handling and others
 	"allowance-reasons": {"95", "100"},
 	"charge-reasons":    {"FC", "DL", "PC", "SAA", "HD", "ADR"},

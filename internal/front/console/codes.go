@@ -32,8 +32,14 @@ var codeLists = map[string]codeList{ //nolint:gochecknoglobals // a constant tab
 	"tax-points":          listed(codelist.TaxPoints, plainEntry),
 	"billing-frequencies": listed(codelist.BillingFrequencies, plainEntry),
 	"supply-types":        listed(codelist.SupplyTypes, plainEntry),
-	"allowance-reasons":   listed(codelist.AllowanceReasons, plainEntry),
-	"charge-reasons":      listed(codelist.ChargeReasons, plainEntry),
+	"document-types": listed(codelist.DocumentTypes, func(e codelist.Entry) codelist.Entry {
+		if e.Name == "" {
+			return codelist.Entry{} // one that hardly anybody uses
+		}
+		return e
+	}),
+	"allowance-reasons": listed(codelist.AllowanceReasons, plainEntry),
+	"charge-reasons":    listed(codelist.ChargeReasons, plainEntry),
 }
 
 func plainEntry(e codelist.Entry) codelist.Entry { return e }

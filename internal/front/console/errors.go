@@ -8,7 +8,7 @@ import (
 // The errors that only pages report.
 var (
 	errPreserved        = problem.Named("preserved", api.CodePayloadTooLarge, "the form is too large to be kept")
-	ErrAllowances       = problem.Named("allowances", api.CodePayloadTooLarge, "too many allowances for a form")
+	ErrEntries          = problem.Named("entries", api.CodePayloadTooLarge, "too many entries of lists for a form")
 	ErrBulk             = problem.Named("bulk", api.CodeMalformedRequest, "too many invoices at once")
 	ErrProfile          = problem.Named("profile", api.CodeMalformedRequest, "unknown document format")
 	errExport           = problem.Named("export", api.CodeMalformedRequest, "unknown filter or format of a file")

@@ -21,14 +21,14 @@ import (
 	"quittance/internal/platform/problem"
 )
 
-// MaxAllowances is the number of allowances and charges that the form of a draft can have. The API takes more, up to 40
-// for each line, which would make a form of more than a hundred megabytes.
-const MaxAllowances = 2_000
+// MaxEntries is the number of entries of lists, such as allowances and charges, that the form of a draft can have. The
+// API takes more, up to 60 for each line, which would make a form of more than a hundred megabytes.
+const MaxEntries = 2_000
 
 // maxFormFields bounds the fields of a form: a thousand lines of a draft, each with the box that saves it, the fields
-// above them, and the allowances and charges, each with two fields that say where it belongs.
+// above them, and the entries of lists, each with two fields that say where it belongs.
 var maxFormFields = 1000*(reflect.TypeFor[api.Item]().NumField()+2) + //nolint:gochecknoglobals // a constant
-	MaxAllowances*(reflect.TypeFor[api.LineAllowance]().NumField()+2)
+	MaxEntries*(reflect.TypeFor[api.LineAllowance]().NumField()+2)
 
 // largeFormFactor is the ratio of the largest form to MaxBody: percent-encoding turns one byte into three.
 const largeFormFactor = 4

@@ -85,7 +85,8 @@ func (c Catalogue) FieldLabel(path string) (string, error) {
 
 // entryKeys has the keys of the labels of entries by the names of their lists.
 var entryKeys = map[string]string{ //nolint:gochecknoglobals // a constant table
-	"items": "item", "allowances": "allowance", "charges": "charge"}
+	"items": "item", "allowances": "allowance", "charges": "charge",
+	"preceding_invoices": "preceding_invoice", "attributes": "attribute"}
 
 // SellerPath is the prefix of the JSON paths of the company's profile, which the account page shows.
 const SellerPath = "seller."

@@ -55,7 +55,7 @@ func invoiceFields() []field[api.InvoiceSummary] {
 	return slices.Concat(named(first...),
 		[]field[row]{{"outcome", tabular.Text, func(i *row) string { return outcome(i.Submission) }}},
 		stateFields(func(i *row) api.StateDetails { return i.Details }),
-		named("submitted_at", "created_at", "updated_at"), named(others...))
+		named("submitted_at", "created_at", "updated_at"), named(others...), named("amount_due"))
 }
 
 // InvoiceItems returns the items of invoices, one row for each, in the columns of an import. Further allowances and

@@ -351,9 +351,9 @@ func TestExportedItemsAreTheDrafts(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, item := range read.Data.Items {
-					item.Allowances, item.Charges = nil, nil // see TestExportIsImportedAgain
+					item.Allowances, item.Charges, item.Attributes = nil, nil, nil // see TestExportIsImportedAgain
 					row := fieldsOf(t, item)
-					read.Data.Items, read.Data.Allowances, read.Data.Charges = nil, nil, nil
+					read.Data.Items, read.Data.Allowances, read.Data.Charges, read.Data.PrecedingInvoices = nil, nil, nil, nil
 					maps.Copy(row, fieldsOf(t, read.Data))
 					want = append(want, row)
 				}

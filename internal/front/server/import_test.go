@@ -97,19 +97,21 @@ var importOperations = []operation{
 		}},
 }
 
-// TestExportIsImportedAgain exports the items of an invoice with all fields, and several allowances and charges on it
+// TestExportIsImportedAgain exports the items of an invoice with all fields, and several entries in lists of it
 // and its lines, and imports the file: the draft is the same, and the lists of invoices count no row as an item.
 func TestExportIsImportedAgain(t *testing.T) {
 	onFirst(t, nil, func(t *testing.T, s *system) {
 		from, to := s.company(t), s.company(t)
 		d, _ := drafttest.Every(t)
 		d.Allowances = append(d.Allowances, d.Allowances[0], api.Allowance{Percent: new(api.MustDecimal("2.50"))})
+		d.PrecedingInvoices = append(d.PrecedingInvoices, api.PrecedingInvoice{Number: new("-1")})
+		d.Items[0].Attributes = append(d.Items[0].Attributes, api.Attribute{Value: new("=2+2")})
 		d.Items[1].Charges = append(d.Items[1].Charges, api.LineAllowance{Reason: new("=1+1")}, d.Items[1].Charges[0])
 		body, err := json.Marshal(d)
 		kit.Must(t, err)
 		from.draft(t, string(body))
 		file := from.get(t, invoicesPath+"/export?rows=items")
-		if rows := readExport(t, file); len(rows) != 1+2+2 { // the rows of charges have allowances too
+		if rows := readExport(t, file); len(rows) != 1+2+3 { // those of lines have entries of the invoice too
 			t.Errorf("%d rows", len(rows))
 		}
 		made := to.send(t, request{method: http.MethodPost, path: invoicesPath + "/import", token: to.token(t),

@@ -29,7 +29,7 @@ func wantSummary(t *testing.T, row, whole string) {
 	}
 	items, _ := want["items"].([]any)
 	want["item_count"] = float64(len(items))
-	for _, list := range []string{"items", "allowances", "charges"} {
+	for _, list := range []string{"items", "allowances", "charges", "preceding_invoices"} {
 		delete(want, list)
 	}
 	if missing, ok := want["missing"].([]any); ok {
@@ -74,7 +74,7 @@ func TestListEntriesMatchInvoices(t *testing.T) {
 }
 
 // TestSummariesHaveEveryField checks that the list entries of invoices and credit notes have every field of the whole
-// object except its items, allowances and charges.
+// object except its items, allowances, charges and preceding invoices.
 func TestSummariesHaveEveryField(t *testing.T) {
 	for _, pair := range []struct {
 		whole, row reflect.Type
@@ -85,7 +85,7 @@ func TestSummariesHaveEveryField(t *testing.T) {
 		{reflect.TypeFor[api.CreditNote](), reflect.TypeFor[api.CreditNoteSummary](), []string{"item_count"}},
 	} {
 		want, got := fieldNames(pair.whole), fieldNames(pair.row)
-		for _, list := range []string{"items", "allowances", "charges"} {
+		for _, list := range []string{"items", "allowances", "charges", "preceding_invoices"} {
 			delete(want, list)
 		}
 		for _, name := range pair.more {

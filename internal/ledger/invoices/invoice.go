@@ -51,14 +51,15 @@ func MarshalDraft(draft *api.Draft) ([]byte, error) {
 	return text, nil
 }
 
-// withoutEmptyLists returns a draft in which an empty list of allowances or charges is an absent one.
+// withoutEmptyLists returns a draft in which an empty list, other than that of the items, is an absent one.
 func withoutEmptyLists(draft *api.Draft) *api.Draft {
 	out := *draft
 	out.Allowances, out.Charges = orAbsent(out.Allowances), orAbsent(out.Charges)
+	out.PrecedingInvoices = orAbsent(out.PrecedingInvoices)
 	cloned := false
 	for n := range out.Items {
 		item := &out.Items[n]
-		if (item.Allowances == nil || len(item.Allowances) > 0) && (item.Charges == nil || len(item.Charges) > 0) {
+		if !isEmpty(item.Allowances) && !isEmpty(item.Charges) && !isEmpty(item.Attributes) {
 			continue
 		}
 		if !cloned {
@@ -66,9 +67,13 @@ func withoutEmptyLists(draft *api.Draft) *api.Draft {
 			item = &out.Items[n]
 		}
 		item.Allowances, item.Charges = orAbsent(item.Allowances), orAbsent(item.Charges)
+		item.Attributes = orAbsent(item.Attributes)
 	}
 	return &out
 }
+
+// isEmpty reports whether a list is there and has no entry.
+func isEmpty[T any](list []T) bool { return list != nil && len(list) == 0 }
 
 // orAbsent returns a list, and nil for an empty one.
 func orAbsent[T any](list []T) []T {

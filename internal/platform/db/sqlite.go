@@ -72,8 +72,8 @@ func (e *sqliteEngine) open(extra url.Values, conns int) (*sql.DB, error) {
 	// The page size applies to a new file: rows of about a kilobyte leave less of a page unused than with half the size.
 	// The driver sets the journal mode, which fixes the page size, after the pragmas. A connection never makes the file:
 	// an empty database in the place of one that was removed would mix with the copy that is put there.
-	query := url.Values{"mode": {"rw"}, "_pragma": {"busy_timeout(15000)", "page_size(8192)", "synchronous(FULL)", "foreign_keys(1)"},
-		"_journal_mode": {"WAL"}}
+	query := url.Values{"mode": {"rw"}, "_journal_mode": {"WAL"},
+		"_pragma": {"busy_timeout(15000)", "page_size(8192)", "synchronous(FULL)", "foreign_keys(1)"}}
 	for key, values := range extra {
 		query[key] = append(query[key], values...)
 	}

@@ -176,6 +176,24 @@ class Attempt(TypedDict):
     started_at: str
 
 
+class Attribute(TypedDict):
+    """A part of Item."""
+
+    #: Name of the property (BT-160).
+    name: str | None
+    #: Value of the property (BT-161).
+    value: str | None
+
+
+class AttributeRequest(TypedDict):
+    """A part of ItemRequest."""
+
+    #: Name of the property (BT-160).
+    name: NotRequired[str | None]
+    #: Value of the property (BT-161).
+    value: NotRequired[str | None]
+
+
 class AuditActor(TypedDict):
     """A part of AuditEntry."""
 
@@ -1010,6 +1028,8 @@ class DraftRequest(TypedDict):
     payment_terms: NotRequired[str | None]
     #: Period that the invoice is for (BG-14).
     period: NotRequired[PeriodRequest | None]
+    #: Invoices that this one corrects or continues (BG-3).
+    preceding_invoices: NotRequired[list[PrecedingInvoiceRequest] | None]
     #: What has been paid already (BT-113), within the currency's minor unit. A number, or a string
     #: that holds one.
     prepaid_amount: NotRequired[Decimal | int | str | None]
@@ -1028,8 +1048,11 @@ class DraftRequest(TypedDict):
     rounding_amount: NotRequired[Decimal | int | str | None]
     #: Your own number of the order (BT-14).
     sales_order_reference: NotRequired[str | None]
-    #: Units of the tax authority's currency for one unit of the invoice's (BTAE-04). A number, or
-    #: a string that holds one.
+    #: Currency in which the tax is stated too, if it is another one (BT-6, ISO 4217); in the UAE
+    #: always the dirham.
+    tax_currency: NotRequired[str | None]
+    #: Units of the tax currency for one unit of the invoice's (BTAE-04). A number, or a string
+    #: that holds one.
     tax_exchange_rate: NotRequired[Decimal | int | str | None]
     #: What sets the date when the tax becomes chargeable in the EU (BT-8): 3 for the issue date,
     #: 35 for the delivery, 432 for the payment.
@@ -1048,6 +1071,9 @@ class DraftRequest(TypedDict):
     #: scheme, summary invoice, continuous supply, agent billing, electronic commerce, export
     #: (BTAE-02).
     transaction_flags: NotRequired[str | None]
+    #: Type of the invoice (BT-3, UNCL1001), such as 386 for a prepayment or 384 for a corrected
+    #: invoice; by default 380, or 480 of an invoice out of scope of tax in the UAE.
+    type_code: NotRequired[str | None]
 
 
 class Error(TypedDict):
@@ -1488,6 +1514,8 @@ class Invoice(TypedDict):
     payment_terms: str | None
     #: Period that the invoice is for (BG-14).
     period: Period | None
+    #: Invoices that this one corrects or continues (BG-3).
+    preceding_invoices: list[PrecedingInvoice]
     #: What has been paid already (BT-113), within the currency's minor unit.
     prepaid_amount: Decimal | None
     #: Tax registration of the principal in whose name an agent invoices in the UAE (BTAE-14).
@@ -1522,7 +1550,10 @@ class Invoice(TypedDict):
     submitted_at: str | None
     #: Tax-authority reporting state, verbatim; null if never reported.
     tax_authority_state: str | None
-    #: Units of the tax authority's currency for one unit of the invoice's (BTAE-04).
+    #: Currency in which the tax is stated too, if it is another one (BT-6, ISO 4217); in the UAE
+    #: always the dirham.
+    tax_currency: str | None
+    #: Units of the tax currency for one unit of the invoice's (BTAE-04).
     tax_exchange_rate: Decimal | None
     #: What sets the date when the tax becomes chargeable in the EU (BT-8): 3 for the issue date,
     #: 35 for the delivery, 432 for the payment.
@@ -1540,6 +1571,9 @@ class Invoice(TypedDict):
     #: scheme, summary invoice, continuous supply, agent billing, electronic commerce, export
     #: (BTAE-02).
     transaction_flags: str | None
+    #: Type of the invoice (BT-3, UNCL1001), such as 386 for a prepayment or 384 for a corrected
+    #: invoice; by default 380, or 480 of an invoice out of scope of tax in the UAE.
+    type_code: str | None
     #: When the draft, or the information about its submission, last changed (UTC).
     updated_at: str
     #: Advice by JSON path. Warnings about paths that are not in missing do not prevent a
@@ -1642,6 +1676,8 @@ class InvoicePatch(TypedDict):
     payment_terms: NotRequired[str | None]
     #: Period that the invoice is for (BG-14).
     period: NotRequired[PeriodRequest | None]
+    #: Invoices that this one corrects or continues (BG-3).
+    preceding_invoices: NotRequired[list[PrecedingInvoiceRequest] | None]
     #: What has been paid already (BT-113), within the currency's minor unit. A number, or a string
     #: that holds one.
     prepaid_amount: NotRequired[Decimal | int | str | None]
@@ -1660,8 +1696,11 @@ class InvoicePatch(TypedDict):
     rounding_amount: NotRequired[Decimal | int | str | None]
     #: Your own number of the order (BT-14).
     sales_order_reference: NotRequired[str | None]
-    #: Units of the tax authority's currency for one unit of the invoice's (BTAE-04). A number, or
-    #: a string that holds one.
+    #: Currency in which the tax is stated too, if it is another one (BT-6, ISO 4217); in the UAE
+    #: always the dirham.
+    tax_currency: NotRequired[str | None]
+    #: Units of the tax currency for one unit of the invoice's (BTAE-04). A number, or a string
+    #: that holds one.
     tax_exchange_rate: NotRequired[Decimal | int | str | None]
     #: What sets the date when the tax becomes chargeable in the EU (BT-8): 3 for the issue date,
     #: 35 for the delivery, 432 for the payment.
@@ -1680,6 +1719,9 @@ class InvoicePatch(TypedDict):
     #: scheme, summary invoice, continuous supply, agent billing, electronic commerce, export
     #: (BTAE-02).
     transaction_flags: NotRequired[str | None]
+    #: Type of the invoice (BT-3, UNCL1001), such as 386 for a prepayment or 384 for a corrected
+    #: invoice; by default 380, or 480 of an invoice out of scope of tax in the UAE.
+    type_code: NotRequired[str | None]
 
 
 class InvoiceSummary(TypedDict):
@@ -1819,7 +1861,10 @@ class InvoiceSummary(TypedDict):
     submitted_at: str | None
     #: Tax-authority reporting state, verbatim; null if never reported.
     tax_authority_state: str | None
-    #: Units of the tax authority's currency for one unit of the invoice's (BTAE-04).
+    #: Currency in which the tax is stated too, if it is another one (BT-6, ISO 4217); in the UAE
+    #: always the dirham.
+    tax_currency: str | None
+    #: Units of the tax currency for one unit of the invoice's (BTAE-04).
     tax_exchange_rate: Decimal | None
     #: What sets the date when the tax becomes chargeable in the EU (BT-8): 3 for the issue date,
     #: 35 for the delivery, 432 for the payment.
@@ -1837,6 +1882,9 @@ class InvoiceSummary(TypedDict):
     #: scheme, summary invoice, continuous supply, agent billing, electronic commerce, export
     #: (BTAE-02).
     transaction_flags: str | None
+    #: Type of the invoice (BT-3, UNCL1001), such as 386 for a prepayment or 384 for a corrected
+    #: invoice; by default 380, or 480 of an invoice out of scope of tax in the UAE.
+    type_code: str | None
     #: When the draft, or the information about its submission, last changed (UTC).
     updated_at: str
     #: Number of paths with advice.
@@ -1853,6 +1901,8 @@ class Item(TypedDict):
     accounting_reference: str | None
     #: Allowances on the line (BG-27).
     allowances: list[LineAllowance]
+    #: Properties of the item (BG-32).
+    attributes: list[Attribute]
     #: Quantity to which the price applies (BT-149); defaults to 1.
     base_quantity: Decimal | None
     #: Buyer's item identifier (BT-156).
@@ -1974,6 +2024,8 @@ class ItemRequest(TypedDict):
     accounting_reference: NotRequired[str | None]
     #: Allowances on the line (BG-27).
     allowances: NotRequired[list[LineAllowanceRequest] | None]
+    #: Properties of the item (BG-32).
+    attributes: NotRequired[list[AttributeRequest] | None]
     #: Quantity to which the price applies (BT-149); defaults to 1. A number, or a string that
     #: holds one.
     base_quantity: NotRequired[Decimal | int | str | None]
@@ -2262,6 +2314,15 @@ class ParsedAllowance(TypedDict):
     vat_rate: Decimal | None
 
 
+class ParsedAttribute(TypedDict):
+    """A part of ParsedLine."""
+
+    #: Name (BT-160).
+    name: str | None
+    #: Value (BT-161).
+    value: str | None
+
+
 class ParsedDates(TypedDict):
     """A part of ParsedLine."""
 
@@ -2410,6 +2471,8 @@ class ParsedLine(TypedDict):
     accounting_reference: str | None
     #: Allowances and charges on the line (BG-27, BG-28).
     allowances: list[ParsedAllowance]
+    #: Properties of the item (BG-32), at most 100.
+    attributes: list[ParsedAttribute]
     #: Quantity to which the price applies (BT-149); null if the document states none, which means
     #: 1.
     base_quantity: Decimal | None
@@ -2775,6 +2838,24 @@ class PeriodRequest(TypedDict):
     frequency: NotRequired[str | None]
     #: First day (BT-73), YYYY-MM-DD.
     start: NotRequired[str | None]
+
+
+class PrecedingInvoice(TypedDict):
+    """A part of Invoice."""
+
+    #: Issue date of the preceding invoice (BT-26), YYYY-MM-DD.
+    issue_date: str | None
+    #: Number of the preceding invoice (BT-25).
+    number: str | None
+
+
+class PrecedingInvoiceRequest(TypedDict):
+    """A part of DraftRequest and of InvoicePatch."""
+
+    #: Issue date of the preceding invoice (BT-26), YYYY-MM-DD.
+    issue_date: NotRequired[str | None]
+    #: Number of the preceding invoice (BT-25).
+    number: NotRequired[str | None]
 
 
 class Preflight(TypedDict):

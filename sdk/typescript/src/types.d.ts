@@ -163,6 +163,20 @@ export interface Attempt {
   started_at: string;
 }
 
+export interface Attribute {
+  /** Name of the property (BT-160). */
+  name: string | null;
+  /** Value of the property (BT-161). */
+  value: string | null;
+}
+
+export interface AttributeRequest {
+  /** Name of the property (BT-160). */
+  name?: string | null;
+  /** Value of the property (BT-161). */
+  value?: string | null;
+}
+
 export interface AuditActor {
   /** A user, an API key, an administrator of the service, or the service itself. */
   kind: "user" | "key" | "administrator" | "system";
@@ -972,6 +986,8 @@ export interface DraftRequest {
   payment_terms?: string | null;
   /** Period that the invoice is for (BG-14). */
   period?: PeriodRequest | null;
+  /** Invoices that this one corrects or continues (BG-3). */
+  preceding_invoices?: PrecedingInvoiceRequest[] | null;
   /** What has been paid already (BT-113), within the currency's minor unit. A number, or a string that holds one. */
   prepaid_amount?: Decimal | null;
   /** Tax registration of the principal in whose name an agent invoices in the UAE (BTAE-14). */
@@ -991,10 +1007,9 @@ export interface DraftRequest {
   rounding_amount?: Decimal | null;
   /** Your own number of the order (BT-14). */
   sales_order_reference?: string | null;
-  /**
-   * Units of the tax authority's currency for one unit of the invoice's (BTAE-04). A number, or a string that holds
-   * one.
-   */
+  /** Currency in which the tax is stated too, if it is another one (BT-6, ISO 4217); in the UAE always the dirham. */
+  tax_currency?: string | null;
+  /** Units of the tax currency for one unit of the invoice's (BTAE-04). A number, or a string that holds one. */
   tax_exchange_rate?: Decimal | null;
   /**
    * What sets the date when the tax becomes chargeable in the EU (BT-8): 3 for the issue date, 35 for the delivery,
@@ -1017,6 +1032,11 @@ export interface DraftRequest {
    * invoice, continuous supply, agent billing, electronic commerce, export (BTAE-02).
    */
   transaction_flags?: string | null;
+  /**
+   * Type of the invoice (BT-3, UNCL1001), such as 386 for a prepayment or 384 for a corrected invoice; by default
+   * 380, or 480 of an invoice out of scope of tax in the UAE.
+   */
+  type_code?: string | null;
 }
 
 export interface Error {
@@ -1446,6 +1466,8 @@ export interface Invoice {
   payment_terms: string | null;
   /** Period that the invoice is for (BG-14). */
   period: Period | null;
+  /** Invoices that this one corrects or continues (BG-3). */
+  preceding_invoices: PrecedingInvoice[];
   /** What has been paid already (BT-113), within the currency's minor unit. */
   prepaid_amount: Decimal | null;
   /** Tax registration of the principal in whose name an agent invoices in the UAE (BTAE-14). */
@@ -1478,7 +1500,9 @@ export interface Invoice {
   submitted_at: string | null;
   /** Tax-authority reporting state, verbatim; null if never reported. */
   tax_authority_state: string | null;
-  /** Units of the tax authority's currency for one unit of the invoice's (BTAE-04). */
+  /** Currency in which the tax is stated too, if it is another one (BT-6, ISO 4217); in the UAE always the dirham. */
+  tax_currency: string | null;
+  /** Units of the tax currency for one unit of the invoice's (BTAE-04). */
   tax_exchange_rate: Decimal | null;
   /**
    * What sets the date when the tax becomes chargeable in the EU (BT-8): 3 for the issue date, 35 for the delivery,
@@ -1501,6 +1525,11 @@ export interface Invoice {
    * invoice, continuous supply, agent billing, electronic commerce, export (BTAE-02).
    */
   transaction_flags: string | null;
+  /**
+   * Type of the invoice (BT-3, UNCL1001), such as 386 for a prepayment or 384 for a corrected invoice; by default
+   * 380, or 480 of an invoice out of scope of tax in the UAE.
+   */
+  type_code: string | null;
   /** When the draft, or the information about its submission, last changed (UTC). */
   updated_at: string;
   /** Advice by JSON path. Warnings about paths that are not in missing do not prevent a submission. */
@@ -1605,6 +1634,8 @@ export interface InvoicePatch {
   payment_terms?: string | null;
   /** Period that the invoice is for (BG-14). */
   period?: PeriodRequest | null;
+  /** Invoices that this one corrects or continues (BG-3). */
+  preceding_invoices?: PrecedingInvoiceRequest[] | null;
   /** What has been paid already (BT-113), within the currency's minor unit. A number, or a string that holds one. */
   prepaid_amount?: Decimal | null;
   /** Tax registration of the principal in whose name an agent invoices in the UAE (BTAE-14). */
@@ -1624,10 +1655,9 @@ export interface InvoicePatch {
   rounding_amount?: Decimal | null;
   /** Your own number of the order (BT-14). */
   sales_order_reference?: string | null;
-  /**
-   * Units of the tax authority's currency for one unit of the invoice's (BTAE-04). A number, or a string that holds
-   * one.
-   */
+  /** Currency in which the tax is stated too, if it is another one (BT-6, ISO 4217); in the UAE always the dirham. */
+  tax_currency?: string | null;
+  /** Units of the tax currency for one unit of the invoice's (BTAE-04). A number, or a string that holds one. */
   tax_exchange_rate?: Decimal | null;
   /**
    * What sets the date when the tax becomes chargeable in the EU (BT-8): 3 for the issue date, 35 for the delivery,
@@ -1650,6 +1680,11 @@ export interface InvoicePatch {
    * invoice, continuous supply, agent billing, electronic commerce, export (BTAE-02).
    */
   transaction_flags?: string | null;
+  /**
+   * Type of the invoice (BT-3, UNCL1001), such as 386 for a prepayment or 384 for a corrected invoice; by default
+   * 380, or 480 of an invoice out of scope of tax in the UAE.
+   */
+  type_code?: string | null;
 }
 
 export interface InvoiceSummary {
@@ -1789,7 +1824,9 @@ export interface InvoiceSummary {
   submitted_at: string | null;
   /** Tax-authority reporting state, verbatim; null if never reported. */
   tax_authority_state: string | null;
-  /** Units of the tax authority's currency for one unit of the invoice's (BTAE-04). */
+  /** Currency in which the tax is stated too, if it is another one (BT-6, ISO 4217); in the UAE always the dirham. */
+  tax_currency: string | null;
+  /** Units of the tax currency for one unit of the invoice's (BTAE-04). */
   tax_exchange_rate: Decimal | null;
   /**
    * What sets the date when the tax becomes chargeable in the EU (BT-8): 3 for the issue date, 35 for the delivery,
@@ -1812,6 +1849,11 @@ export interface InvoiceSummary {
    * invoice, continuous supply, agent billing, electronic commerce, export (BTAE-02).
    */
   transaction_flags: string | null;
+  /**
+   * Type of the invoice (BT-3, UNCL1001), such as 386 for a prepayment or 384 for a corrected invoice; by default
+   * 380, or 480 of an invoice out of scope of tax in the UAE.
+   */
+  type_code: string | null;
   /** When the draft, or the information about its submission, last changed (UTC). */
   updated_at: string;
   /** Number of paths with advice. */
@@ -1828,6 +1870,8 @@ export interface Item {
   accounting_reference: string | null;
   /** Allowances on the line (BG-27). */
   allowances: LineAllowance[];
+  /** Properties of the item (BG-32). */
+  attributes: Attribute[];
   /** Quantity to which the price applies (BT-149); defaults to 1. */
   base_quantity: Decimal | null;
   /** Buyer's item identifier (BT-156). */
@@ -1946,6 +1990,8 @@ export interface ItemRequest {
   accounting_reference?: string | null;
   /** Allowances on the line (BG-27). */
   allowances?: LineAllowanceRequest[] | null;
+  /** Properties of the item (BG-32). */
+  attributes?: AttributeRequest[] | null;
   /** Quantity to which the price applies (BT-149); defaults to 1. A number, or a string that holds one. */
   base_quantity?: Decimal | null;
   /** Buyer's item identifier (BT-156). */
@@ -2219,6 +2265,13 @@ export interface ParsedAllowance {
   vat_rate: Decimal | null;
 }
 
+export interface ParsedAttribute {
+  /** Name (BT-160). */
+  name: string | null;
+  /** Value (BT-161). */
+  value: string | null;
+}
+
 export interface ParsedDates {
   /** Last day (BT-74, BT-135). */
   end: string | null;
@@ -2360,6 +2413,8 @@ export interface ParsedLine {
   accounting_reference: string | null;
   /** Allowances and charges on the line (BG-27, BG-28). */
   allowances: ParsedAllowance[];
+  /** Properties of the item (BG-32), at most 100. */
+  attributes: ParsedAttribute[];
   /** Quantity to which the price applies (BT-149); null if the document states none, which means 1. */
   base_quantity: Decimal | null;
   /** Buyer's item identifier (BT-156). */
@@ -2695,6 +2750,20 @@ export interface PeriodRequest {
   frequency?: string | null;
   /** First day (BT-73), YYYY-MM-DD. */
   start?: string | null;
+}
+
+export interface PrecedingInvoice {
+  /** Issue date of the preceding invoice (BT-26), YYYY-MM-DD. */
+  issue_date: string | null;
+  /** Number of the preceding invoice (BT-25). */
+  number: string | null;
+}
+
+export interface PrecedingInvoiceRequest {
+  /** Issue date of the preceding invoice (BT-26), YYYY-MM-DD. */
+  issue_date?: string | null;
+  /** Number of the preceding invoice (BT-25). */
+  number?: string | null;
 }
 
 export interface Preflight {

@@ -2,6 +2,7 @@ package documents
 
 import (
 	"slices"
+	"strings"
 
 	"quittance/client/api"
 	"quittance/internal/document/invoice"
@@ -58,6 +59,16 @@ func detailsOf[T any](w *console.Words, fields []invoice.Field[T], of *T) []deta
 		out = append(out, detail{field.Name, value})
 	}
 	return out
+}
+
+// precedingDetail returns the invoices that a document names as preceding ones, each in a line.
+func precedingDetail[T api.PrecedingInvoice | api.ParsedPreceding](w *console.Words, all []T) detail {
+	lines := make([]string, len(all))
+	for n, one := range all {
+		p := api.PrecedingInvoice(one)
+		lines[n] = strings.TrimSpace(console.Deref(p.Number) + " " + w.Messages.DayText(p.IssueDate))
+	}
+	return detail{"preceding_invoices", strings.Join(lines, "\n")}
 }
 
 // nonEmpty returns the details that have a value.

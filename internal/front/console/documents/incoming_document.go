@@ -200,10 +200,6 @@ func receivedParties(w *console.Words, p *api.ParsedDocument) []receivedParty {
 
 // receivedDetails returns the details of the payment and of the document.
 func receivedDetails(w *console.Words, p *api.ParsedDocument) []received {
-	var preceding []string
-	for _, one := range p.References.PrecedingInvoices {
-		preceding = append(preceding, strings.TrimSpace(console.Deref(one.Number)+" "+w.Messages.DayText(one.IssueDate)))
-	}
 	period := &api.ParsedDates{}
 	if p.Period != nil {
 		period = &p.Period.ParsedDates
@@ -214,7 +210,7 @@ func receivedDetails(w *console.Words, p *api.ParsedDocument) []received {
 	})
 	return slices.Concat(receivedPayment(w, &p.Payment), labelled(w.Messages, nonEmpty([]detail{
 		{"tax_point_date", w.Messages.DayText(p.TaxPointDate)}, {"period", periodText(w, period)},
-		{"preceding", strings.Join(preceding, ", ")}}), ""), labelled(w.Messages, fields, ""),
+		precedingDetail(w, p.References.PrecedingInvoices)}), ""), labelled(w.Messages, fields, ""),
 		labelled(w.Messages, further(w, receivedReferences, &p.References), "_reference"),
 		labelled(w.Messages, nonEmpty([]detail{{"note", strings.Join(p.Notes, "\n")}}), ""))
 }

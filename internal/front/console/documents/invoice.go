@@ -96,7 +96,8 @@ type shownTax struct {
 // NewShownDocument calculates the amounts of a draft.
 func NewShownDocument(w *console.Words, d *api.Draft, arithmetic invoice.Arithmetic) ShownDocument {
 	out := ShownDocument{Means: w.Codes["payment-means"].Names[console.Deref(d.PaymentMeansCode)],
-		Details: detailsOf(w, invoiceFields, d), Allowances: newAllowances(w, d, arithmetic)}
+		Details:    nonEmpty(append(detailsOf(w, invoiceFields, d), precedingDetail(w, d.PrecedingInvoices))),
+		Allowances: newAllowances(w, d, arithmetic)}
 	out.Printed = slices.DeleteFunc(slices.Clone(out.Details),
 		func(d detail) bool { return slices.Contains(unprinted, d.Name) })
 	for n, item := range d.Items {

@@ -307,12 +307,12 @@ func press(req *console.Request, form *Form) (at focus, acted bool, err error) {
 			return focus{}, true, err
 		}
 	}
-	before := len(form.Allowances)
+	before := len(form.Entries)
 	switch at, acted = form.apply(do); {
 	case do == doAdd:
 		err = settleRate(req, form, form.Items[len(form.Items)-1].Fields)
-	case len(form.Allowances) > before:
-		err = settleRate(req, form, form.Allowances[before].Fields)
+	case len(form.Entries) > before:
+		err = settleRate(req, form, form.Entries[before].Fields)
 	}
 	return at, acted, err
 }
@@ -328,7 +328,7 @@ func (f Form) differences(other Form) []string {
 		}
 	}
 	compare(Fields, "", f.Fields, other.Fields)
-	paths = append(paths, differentAllowances("", draftLists, f.Allowances, other.Allowances)...)
+	paths = append(paths, differentEntries("", draftLists, f.Entries, other.Entries)...)
 	for n := range max(len(f.Items), len(other.Items)) {
 		prefix := linePrefix(n)
 		switch {
@@ -337,7 +337,7 @@ func (f Form) differences(other Form) []string {
 		default:
 			mine, theirs := f.Items[n], other.Items[n]
 			compare(ItemFields, prefix, mine.Fields, theirs.Fields)
-			paths = append(paths, differentAllowances(prefix, lineLists, mine.Allowances, theirs.Allowances)...)
+			paths = append(paths, differentEntries(prefix, lineLists, mine.Entries, theirs.Entries)...)
 		}
 	}
 	return paths
@@ -428,7 +428,7 @@ func checkDraft(req *console.Request) error {
 		return err
 	}
 	groups := draftGroups(checked.Fields(Fields, "", "", checked.Form.Fields, checked.Values.Fields, showMissing),
-		checked.allowances("", showMissing), checked.lines(showMissing))
+		checked.entries("", showMissing), checked.lines(showMissing))
 	sums.Shown = digests(groups)
 	return req.Part("draft", "check", checkPage{Sums: sums, Groups: changedNotes(req, groups, sums.Shown)})
 }

@@ -30,9 +30,9 @@ type Form struct {
 	// Fields holds texts by JSON name.
 	Fields map[string]string
 	Items  []lineInput
-	// Allowances are the allowances and charges on the whole invoice.
-	Allowances []allowance
-	// tooMany reports that there are more allowances and charges than a form can have.
+	// Entries are those of the lists of the invoice.
+	Entries []entry
+	// tooMany reports that the lists have more entries than a form can have.
 	tooMany bool
 	// Customer is the identifier of the customer that the recipient was filled in from, or "". SaveCustomer says that the
 	// recipient is to be saved as a customer, and the key [saveItem] of a line that the line is to be saved as an item.
@@ -44,13 +44,13 @@ type Form struct {
 type lineInput struct {
 	// Fields holds texts by JSON name.
 	Fields map[string]string
-	// Allowances are the allowances and charges on the line.
-	Allowances []allowance
+	// Entries are those of the lists of the line.
+	Entries []entry
 }
 
 // equal reports whether two lines have the same input.
 func (l lineInput) equal(other lineInput) bool {
-	return maps.Equal(l.Fields, other.Fields) && slices.EqualFunc(l.Allowances, other.Allowances, allowance.equal)
+	return maps.Equal(l.Fields, other.Fields) && slices.EqualFunc(l.Entries, other.Entries, entry.equal)
 }
 
 // linePrefix is the prefix of the JSON paths of the line with an index.
@@ -79,7 +79,7 @@ func readDraftForm(input url.Values) Form {
 		}
 		f.Items = append(f.Items, lineInput{Fields: item})
 	}
-	f.readAllowances(input)
+	f.readEntries(input)
 	return f
 }
 
@@ -93,7 +93,7 @@ func (f Form) withoutEmptyLines() Form {
 
 // emptyLine reports whether nothing was typed into a line. A new line has the tax of the one before.
 func emptyLine(item lineInput) bool {
-	if len(item.Allowances) > 0 {
+	if len(item.Entries) > 0 {
 		return false
 	}
 	for name, value := range item.Fields {
@@ -106,14 +106,12 @@ func emptyLine(item lineInput) bool {
 
 // draftFormOf returns the form of a draft, with texts as the API takes them. Decimals keep their digits.
 func draftFormOf(d *api.Draft) Form {
-	f := Form{Fields: invoice.Texts(draftFields, d)}
-	f.Allowances = listed(listed(nil, draftLists[0], d.Allowances), draftLists[1], d.Charges)
+	f := Form{Fields: invoice.Texts(draftFields, d), Entries: listed(draftLists, d, 0)}
 	for n := range d.Items {
-		item := &d.Items[n]
-		f.Items = append(f.Items, lineInput{Fields: invoice.Texts(itemFields, item),
-			Allowances: listed(listed(nil, lineLists[0], item.Allowances), lineLists[1], item.Charges)})
+		f.Items = append(f.Items, lineInput{Fields: invoice.Texts(itemFields, &d.Items[n]),
+			Entries: listed(lineLists, d, n)})
 	}
-	f.tooMany = f.countAllowances() > console.MaxAllowances
+	f.tooMany = f.countEntries() > console.MaxEntries
 	return f
 }
 
@@ -122,11 +120,11 @@ func draftFormOf(d *api.Draft) Form {
 func (f Form) json() []byte {
 	var out strictjson.Object
 	AppendFields(&out, Fields, f.Fields)
-	addAllowances(&out, draftLists, f.Allowances)
+	addEntries(&out, draftLists, f.Entries)
 	items := make([]strictjson.Object, len(f.Items))
 	for n, item := range f.Items {
 		AppendFields(&items[n], ItemFields, item.Fields)
-		addAllowances(&items[n], lineLists, item.Allowances)
+		addEntries(&items[n], lineLists, item.Entries)
 	}
 	out.Add("items", strictjson.Array(items))
 	return out.Append(nil)
@@ -246,7 +244,7 @@ func (f *Form) apply(button string) (at focus, known bool) {
 	if slices.Contains([]string{doRemove, doUp, doDown, doItem}, do) {
 		return focus{}, true
 	}
-	return f.applyAllowance(do, number)
+	return f.applyEntry(do, number)
 }
 
 // nextTax returns the fields of something new, with the tax of the last line.

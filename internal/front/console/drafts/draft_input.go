@@ -66,13 +66,13 @@ func readInput(w *console.Words, f Form) (values Form, faults api.Faults, err er
 	currency, _ := w.Codes["currencies"].Resolve(f.Fields["currency"])
 	values.Fields, err = ReadFields(w, Fields, "", f.Fields, currency, faults)
 	failed := []error{err}
-	values.Allowances, err = readAllowanceInput(w, "", f.Allowances, currency, faults)
+	values.Entries, err = readEntryInput(w, "", f.Entries, currency, faults)
 	failed = append(failed, err)
 	for n, item := range f.Items {
 		var line lineInput
 		line.Fields, err = ReadFields(w, ItemFields, linePrefix(n), item.Fields, currency, faults)
 		failed = append(failed, err)
-		line.Allowances, err = readAllowanceInput(w, linePrefix(n), item.Allowances, currency, faults)
+		line.Entries, err = readEntryInput(w, linePrefix(n), item.Entries, currency, faults)
 		values.Items, failed = append(values.Items, line), append(failed, err)
 	}
 	return values, faults, errors.Join(failed...)
@@ -125,11 +125,11 @@ func readField(w *console.Words, spec FieldSpec, typed, currency string,
 
 // showInput returns the form with texts as people read them, which readInput turns into the same values again.
 func showInput(w *console.Words, values Form) Form {
-	out := Form{Fields: ShowFields(w, Fields, values.Fields), Allowances: showAllowances(w, values.Allowances),
+	out := Form{Fields: ShowFields(w, Fields, values.Fields), Entries: showEntries(w, values.Entries),
 		tooMany: values.tooMany}
 	for _, item := range values.Items {
 		out.Items = append(out.Items, lineInput{Fields: ShowFields(w, ItemFields, item.Fields),
-			Allowances: showAllowances(w, item.Allowances)})
+			Entries: showEntries(w, item.Entries)})
 	}
 	return out
 }

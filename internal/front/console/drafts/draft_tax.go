@@ -59,9 +59,9 @@ func fillRates(req *console.Request, values Form, unread api.Faults) {
 	for n, item := range values.Items {
 		fill(item.Fields, linePrefix(n)+"vat_rate")
 	}
-	paths := allowancePaths("", values.Allowances)
-	for n, a := range values.Allowances {
-		fill(a.Fields, paths[n]+".vat_rate")
+	paths := entryPaths("", values.Entries)
+	for n, e := range values.Entries {
+		fill(e.Fields, paths[n]+".vat_rate")
 	}
 }
 

@@ -42,10 +42,8 @@ type draftPage struct {
 	// ShowMissing reports that fields show what a submission still needs.
 	ShowMissing bool
 	// More are the fields that the layout does not place.
-	More   []section
-	Fields map[string]*FormField
-	// Allowances are those of the whole invoice, which are in the section "charges".
-	Allowances formAllowances
+	More       []section
+	Fields     map[string]*FormField
 	Lines      []formLine
 	ItemsNotes fieldNotes
 	Sums       draftSums
@@ -118,7 +116,6 @@ type formLine struct {
 	Net string
 	// More are the fields that the layout does not place.
 	More        section
-	Allowances  formAllowances
 	First, Last bool
 	// Save says that the box that saves the line as an item is checked.
 	Save bool
@@ -135,7 +132,7 @@ func (l formLine) hasFocus() bool {
 			return true
 		}
 	}
-	return l.Focus != "" || l.Allowances.hasFocus()
+	return l.Focus != "" || l.More.Entries.hasFocus()
 }
 
 // NoteID returns the element identifier of the line's amount.
@@ -164,7 +161,7 @@ type CheckedForm struct {
 // category in which no tax is charged.
 func check(req *console.Request, form Form) (CheckedForm, error) {
 	if form.tooMany {
-		return CheckedForm{}, console.ErrAllowances
+		return CheckedForm{}, console.ErrEntries
 	}
 	values, unread, err := readInput(req.Words, form)
 	if err != nil {
@@ -275,11 +272,11 @@ func (checked *CheckedForm) lines(showMissing bool) []formLine {
 		l := formLine{Number: n + 1, First: n == 0, Last: n == len(checked.Form.Items)-1, Net: checked.lineNet(n)}
 		l.Fields = checked.Fields(ItemFields, linePrefix(n), itemPrefix, item.Fields, checked.Values.Items[n].Fields,
 			showMissing)
-		l.Allowances = checked.allowances(strconv.Itoa(n), showMissing)
 		for _, name := range layout["line"] { // their notes are below the row
 			l.Fields[name].Notes.Label = keyLabel(checked.Messages, name)
 		}
 		l.More = sections(ItemFields, l.Fields)[0]
+		l.More.Entries = checked.entries(strconv.Itoa(n), showMissing)[0]
 		out[n] = l
 	}
 	return out
@@ -318,10 +315,8 @@ func specAt(path string) FieldSpec {
 		if of == "items" {
 			specs, lists = ItemFields, lineLists
 		}
-		for _, list := range lists {
-			if list.Name == of {
-				specs = list.Fields
-			}
+		if list := listNamed(lists, of); list != nil {
+			specs = list.Fields
 		}
 	}
 }
@@ -347,9 +342,12 @@ func buildDraftPage(req *console.Request, checked *CheckedForm, p draftPage, at 
 	name := p.Fields["recipient_name"]
 	name.List, name.Search, name.Choose = "recipients", "/invoices/recipients", doFill
 	p.More = sections(Fields, p.Fields)
-	p.Allowances = checked.allowances("", p.ShowMissing)
+	entries := checked.entries("", p.ShowMissing)
 	for n := range p.More {
-		p.More[n].Open = p.More[n].Open || p.More[n].Name == allowanceGroup && p.Allowances.shown()
+		s := &p.More[n]
+		if at := slices.IndexFunc(entries, func(f formEntries) bool { return f.group() == s.Name }); at >= 0 {
+			s.Entries, s.Open = entries[at], s.Open || len(entries[at].Entries) > 0
+		}
 	}
 	p.Lines, p.Rates = checked.lines(p.ShowMissing), formatRates(rates(req, checked.Values))
 	for n := range p.Lines {
@@ -363,7 +361,7 @@ func buildDraftPage(req *console.Request, checked *CheckedForm, p draftPage, at 
 	if p.Sums, err = sums(req, checked); err != nil {
 		return p, err
 	}
-	p.Sums.Shown = digests(draftGroups(p.Fields, p.Allowances, p.Lines))
+	p.Sums.Shown = digests(draftGroups(p.Fields, entries, p.Lines))
 	p.MaySubmit = req.Session.Permissions.Has(access.Submit)
 	if p.Key = req.Form.Get("key"); p.Key == "" && p.ID == "" {
 		if p.Key, err = req.NewKey(); err != nil {
@@ -386,24 +384,24 @@ func (checked *CheckedForm) faultPaths() []string {
 	for _, spec := range Fields[:last] {
 		add(spec.Name)
 	}
-	addAll := func(prefix string, lists []*allowanceList, all []allowance) {
+	addAll := func(prefix string, lists []*entryList, all []entry) {
 		for _, list := range lists {
 			add(prefix + list.Name)
 		}
-		paths := allowancePaths(prefix, all)
-		for n, a := range all {
-			for _, spec := range a.List.Fields {
+		paths := entryPaths(prefix, all)
+		for n, e := range all {
+			for _, spec := range e.List.Fields {
 				add(paths[n] + "." + spec.Name)
 			}
 		}
 	}
-	addAll("", draftLists, checked.Form.Allowances)
+	addAll("", draftLists, checked.Form.Entries)
 	add("items")
 	for n, item := range checked.Form.Items {
 		for _, spec := range ItemFields {
 			add(linePrefix(n) + spec.Name)
 		}
-		addAll(linePrefix(n), lineLists, item.Allowances)
+		addAll(linePrefix(n), lineLists, item.Entries)
 	}
 	add(Fields[last].Name)
 	return out
@@ -423,9 +421,11 @@ func (p *draftPage) focus(at focus) {
 		}
 	}
 	set(p.Fields)
-	p.Allowances.focus(at)
+	for n := range p.More {
+		p.More[n].Entries.focus(at)
+	}
 	for n := range p.Lines {
 		set(p.Lines[n].Fields)
-		p.Lines[n].Allowances.focus(at)
+		p.Lines[n].More.Entries.focus(at)
 	}
 }

@@ -130,12 +130,14 @@ func (spec FieldSpec) Normalized(value string) string {
 	return value
 }
 
-// section is the fields of one group that the layout does not place. It is open when one of them has something to see.
+// section is the fields of one group that the layout does not place, and the lists of the group. It is open when one of
+// them has something to see.
 type section struct {
 	// Name is the group; the key of its label is below "draft.group.".
-	Name   string
-	Fields []*FormField
-	Open   bool
+	Name    string
+	Fields  []*FormField
+	Entries formEntries
+	Open    bool
 }
 
 // sections returns the fields that the layout does not place, by group.

@@ -43,12 +43,12 @@ func moveButtons(c console.Catalogue, l formLine) ([]moveButton, error) {
 	return buttons, errors.Join(errUp, errDown, errRemove)
 }
 
-// newDropButton returns the button that takes an allowance or a charge away.
-func newDropButton(c console.Catalogue, a formAllowance) (moveButton, error) {
-	name, err := c.FieldLabel(a.Path)
+// newDropButton returns the button that takes an entry away.
+func newDropButton(c console.Catalogue, e formEntry) (moveButton, error) {
+	name, err := c.FieldLabel(e.Path)
 	if err != nil {
 		return moveButton{}, err
 	}
 	label, err := c.Text("draft.drop", name)
-	return moveButton{Value: a.Drop, Icon: doRemove, Label: label, Focus: a.Focus}, err
+	return moveButton{Value: e.Drop, Icon: doRemove, Label: label, Focus: e.Focus}, err
 }

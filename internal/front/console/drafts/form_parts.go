@@ -70,12 +70,16 @@ func notesOf(fields map[string]*FormField, specs []FieldSpec) []fieldNotes {
 	return out
 }
 
-// draftGroups returns the feedback on the fields of a draft, and then on those of each line, with that on their
-// allowances and charges.
-func draftGroups(fields map[string]*FormField, allowances formAllowances, lines []formLine) []noteGroup {
-	out := []noteGroup{{Notes: append(notesOf(fields, Fields), allowances.notes()...)}}
+// draftGroups returns the feedback on the fields of a draft, and then on those of each line, with that on the entries
+// of their lists.
+func draftGroups(fields map[string]*FormField, entries []formEntries, lines []formLine) []noteGroup {
+	ofDraft := notesOf(fields, Fields)
+	for _, of := range entries {
+		ofDraft = append(ofDraft, of.notes()...)
+	}
+	out := []noteGroup{{Notes: ofDraft}}
 	for _, l := range lines {
-		out = append(out, noteGroup{Notes: append(notesOf(l.Fields, ItemFields), l.Allowances.notes()...),
+		out = append(out, noteGroup{Notes: append(notesOf(l.Fields, ItemFields), l.More.Entries.notes()...),
 			NoteID: l.NoteID(), Net: l.Net})
 	}
 	return out

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"quittance/client/api"
-	"quittance/internal/document/invoice"
 	"quittance/internal/document/tabular"
 	"quittance/internal/front/console"
 	"quittance/internal/front/page"
@@ -140,29 +139,15 @@ func readCell(w *console.Words, c *tabular.Column, text string, given tabular.Gi
 
 // specOf returns the description of the field of a column.
 func specOf(c *tabular.Column) FieldSpec {
-	specs, name := Fields, strings.TrimPrefix(c.Member, c.List+".")
-	switch {
-	case c.List != "" && c.Item:
-		specs = lineAllowanceFields
-	case c.List != "":
-		specs = allowanceFields
-	case c.Item:
-		specs = ItemFields
+	specs, lists := Fields, draftLists
+	if c.Item {
+		specs, lists = ItemFields, lineLists
 	}
-	spec := SpecNamed(specs, name)
-	if c.List == "charges" && spec.codes == "allowance-reasons" {
-		spec.codes = "charge-reasons"
+	if list := listNamed(lists, c.List); list != nil {
+		specs = list.Fields
 	}
-	return spec
+	return SpecNamed(specs, strings.TrimPrefix(c.Member, c.List+"."))
 }
-
-// The fields of an allowance or a charge on an invoice, and on a line.
-//
-//nolint:gochecknoglobals // constant tables
-var (
-	allowanceFields     = specsOf(invoice.FieldsOf[api.Allowance](), "", nil)
-	lineAllowanceFields = specsOf(invoice.FieldsOf[api.LineAllowance](), "", nil)
-)
 
 // importPage is the view model of the preview.
 type importPage struct {
@@ -286,9 +271,11 @@ func sendTemplate(req *console.Request, format tabular.Format) error {
 	columns := tabular.Columns()
 	row := make([]string, len(columns))
 	for n, c := range columns {
-		if row[n] = c.Example; c.Name == "tax_exchange_rate" || strings.HasSuffix(c.Name, "tax_exemption_code") ||
-			strings.HasSuffix(c.Name, "tax_exemption_reason") {
-			row[n] = "" // they contradict the other examples
+		switch {
+		case c.Name == "tax_currency", c.Name == "tax_exchange_rate", strings.HasSuffix(c.Name, "tax_exemption_code"),
+			strings.HasSuffix(c.Name, "tax_exemption_reason"): // they contradict the other examples
+		default:
+			row[n] = c.Example
 		}
 	}
 	return sendTable(req, format, "drafts", columns, func(yield func([]string, error) bool) { yield(row, nil) })

@@ -25,7 +25,7 @@ func funcs(w *console.Words) template.FuncMap {
 		"controls":    controls,
 		"keyLabel":    func(key string) string { return keyLabel(messages, key) },
 		"moveButtons": func(l formLine) ([]moveButton, error) { return moveButtons(messages, l) },
-		"dropButton":  func(a formAllowance) (moveButton, error) { return newDropButton(messages, a) },
+		"dropButton":  func(e formEntry) (moveButton, error) { return newDropButton(messages, e) },
 		"parts":       documents.Parts,
 	}
 }

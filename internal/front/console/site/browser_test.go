@@ -127,7 +127,9 @@ func (b *browser) shoot(name string, directions ...bool) {
 func (b *browser) wantLegible(where string) {
 	b.t.Helper()
 	var found []string
-	b.do(chromedp.Evaluate(`document.fonts.ready.then(() => {
+	// Before its styles are there and laid out, a page waits for no font.
+	b.do(chromedp.Evaluate(`new Promise(loaded => document.readyState === "complete" ? loaded() : addEventListener("load", loaded))
+		.then(() => document.body.offsetWidth && document.fonts.ready).then(() => {
 		const found = [], size = (element) => parseFloat(getComputedStyle(element).fontSize);
 		if (size(document.body) < 14) found.push("the page has text of " + size(document.body) + " pixels");
 		if (![...document.fonts].some(face => face.family.includes("Quittance Sans") && face.status === "loaded")) found.push("the font is not loaded");

@@ -78,7 +78,7 @@ func ofInvoice(values map[string]string) map[string]string {
 	values = maps.Clone(values)
 	maps.DeleteFunc(values, func(name, _ string) bool {
 		list, _, _ := strings.Cut(name, ".")
-		return slices.Contains([]string{"items", "allowances", "charges"}, list)
+		return slices.Contains([]string{"items", "allowances", "charges", "preceding_invoices"}, list)
 	})
 	return values
 }

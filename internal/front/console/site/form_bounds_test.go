@@ -50,7 +50,7 @@ func TestFormsAreBounded(t *testing.T) {
 		{"a file for a draft, logged out", http.MethodPost, "/invoices/new", multipart, file, stranger,
 			http.StatusUnsupportedMediaType},
 		{"too many fields for a draft", http.MethodPost, "/invoices/new", "application/x-www-form-urlencoded",
-			many(1_000*(reflect.TypeFor[api.Item]().NumField()+2) + 7*console.MaxAllowances + 1), user, http.StatusBadRequest},
+			many(1_000*(reflect.TypeFor[api.Item]().NumField()+2) + 7*console.MaxEntries + 1), user, http.StatusBadRequest},
 	} {
 		got := test.who.do(test.method, test.path, test.body, "Content-Type", test.mediaType)
 		if got.status != test.status {

@@ -114,20 +114,22 @@ func TestImport(t *testing.T) {
 	})
 }
 
-// TestImportOfAllowances checks that allowances and charges are read in the forms that people type, and that those of
-// an invoice which stand in the rows of all lines are a question.
-func TestImportOfAllowances(t *testing.T) {
+// TestImportOfEntries checks that the entries of lists are read in the forms that people type, and that those of an
+// invoice which stand in the rows of all lines are a question.
+func TestImportOfEntries(t *testing.T) {
 	t.Parallel()
 	s := start(t, first(), true, time.Millisecond)
 	v, token := s.loggedIn(t), s.token(t, s.email, s.password)
 	header := strings.TrimSpace(importHeader) + ",allowance_amount,allowance_reason_code,allowance_vat_rate," +
-		"charge_reason_code,line_charge_amount,line_charge_percent\n"
+		"charge_reason_code,line_charge_amount,line_charge_percent,preceding_invoice_number,preceding_invoice_issue_date," +
+		"line_attribute_name,line_attribute_value,type_code\n"
 	row := func(name, cells string) string {
 		return "IMP-1,Palm,AE,10,AED,2026-03-01," + name + ",Hour,1,100,S,5%," + cells + "\n"
 	}
 	at := v.uploaded("join.csv", header+row("one", "1,Discount,5%")+row("two", "1,Discount,5%"))
 	wantPage(t, v, at, []string{"allowance_amount", ">3<", "stands in one row only"}, []string{`id="import"`})
-	at = v.uploaded("march.csv", header+row("one", `"1,050.00",discount,5 %`)+row("two", ",,,Freight service,12,2.5%"))
+	at = v.uploaded("march.csv", header+row("one", `"1,050.00",discount,5 %,,,,ADV-1,2 Jan 2026,Colour,Black,`+
+		"Prepayment invoice")+row("two", ",,,Freight service,12,2.5%"))
 	if got := v.post(at); got.status != http.StatusSeeOther {
 		t.Fatalf("the import: %d %s", got.status, got.body)
 	}
@@ -138,6 +140,10 @@ func TestImportOfAllowances(t *testing.T) {
 	if got := allowance.Amount.String() + " " + *allowance.ReasonCode + " " + allowance.VATRate.String() + " " +
 		*made.Charges[0].ReasonCode + " " + charge.Amount.String() + " " + charge.Percent.String(); got !=
 		"1050.00 95 5 FC 12 2.5" {
+		t.Errorf("imported %s", got)
+	}
+	if got := asJSON(t, made.PrecedingInvoices) + asJSON(t, made.Items[0].Attributes) + *made.TypeCode; got !=
+		`[{"number":"ADV-1","issue_date":"2026-01-02"}][{"name":"Colour","value":"Black"}]386` {
 		t.Errorf("imported %s", got)
 	}
 }

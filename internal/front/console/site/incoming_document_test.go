@@ -31,6 +31,7 @@ func received(t testing.TB, text string) []byte {
 		`<Invoice xmlns="urn:oasis:names:specification:ubl:schema:xsd:Invoice-2" xmlns:cac="urn:oasis:names:specification:ubl:schema:xsd:CommonAggregateComponents-2" ` +
 			`xmlns:cbc="urn:oasis:names:specification:ubl:schema:xsd:CommonBasicComponents-2">` + x.Replace(
 			`<cbc:CustomizationID>%</cbc:CustomizationID><cbc:ID>%</cbc:ID><cbc:Note>%</cbc:Note><cbc:DocumentCurrencyCode>%</cbc:DocumentCurrencyCode><cac:OrderReference><cbc:ID>%</cbc:ID></cac:OrderReference>`+
+				`<cac:BillingReference><cac:InvoiceDocumentReference><cbc:ID>%</cbc:ID><cbc:IssueDate>2026-01-02</cbc:IssueDate></cac:InvoiceDocumentReference></cac:BillingReference>`+
 				`<cac:AdditionalDocumentReference><cbc:ID>%</cbc:ID><cbc:DocumentDescription>%</cbc:DocumentDescription><cac:Attachment><cbc:EmbeddedDocumentBinaryObject mimeCode="%" filename="%">YWJj`+
 				`</cbc:EmbeddedDocumentBinaryObject></cac:Attachment></cac:AdditionalDocumentReference><cac:AdditionalDocumentReference><cbc:ID>%</cbc:ID><cac:Attachment><cac:ExternalReference><cbc:URI>%</cbc:URI>`+
 				`</cac:ExternalReference></cac:Attachment></cac:AdditionalDocumentReference><cac:AccountingSupplierParty>`+party+
@@ -40,7 +41,8 @@ func received(t testing.TB, text string) []byte {
 				`<cac:TaxTotal><cac:TaxSubtotal><cbc:TaxAmount>1</cbc:TaxAmount><cac:TaxCategory><cbc:ID>%</cbc:ID><cbc:TaxExemptionReason>%</cbc:TaxExemptionReason></cac:TaxCategory></cac:TaxSubtotal></cac:TaxTotal>`+
 				`<cac:LegalMonetaryTotal><cbc:TaxInclusiveAmount>2</cbc:TaxInclusiveAmount><cbc:PayableAmount>1</cbc:PayableAmount></cac:LegalMonetaryTotal>`+
 				`<cac:InvoiceLine><cbc:ID>%</cbc:ID><cbc:Note>%</cbc:Note><cbc:InvoicedQuantity unitCode="%">1</cbc:InvoicedQuantity><cac:Item><cbc:Description>%</cbc:Description><cbc:Name>%</cbc:Name>`+
-				`<cac:SellersItemIdentification><cbc:ID>%</cbc:ID></cac:SellersItemIdentification><cac:ClassifiedTaxCategory><cbc:ID>%</cbc:ID></cac:ClassifiedTaxCategory></cac:Item></cac:InvoiceLine>`) + `</Invoice>`)
+				`<cac:SellersItemIdentification><cbc:ID>%</cbc:ID></cac:SellersItemIdentification><cac:ClassifiedTaxCategory><cbc:ID>%</cbc:ID></cac:ClassifiedTaxCategory>`+
+				`<cac:AdditionalItemProperty><cbc:Name>%</cbc:Name><cbc:Value>%</cbc:Value></cac:AdditionalItemProperty></cac:Item></cac:InvoiceLine>`) + `</Invoice>`)
 }
 
 // incomingPath returns the address of an incoming e-invoice.
@@ -83,7 +85,8 @@ func TestReceivedDocument(t *testing.T) {
 	s.purchase(t, "long", body(strings.Replace(string(received(t, "plain")),
 		"</Invoice>", strings.Repeat("<cac:InvoiceLine/>", 300)+"</Invoice>", 1)))
 	for document, want := range map[string][]string{
-		"disagrees": {`id="disagreements"`, "<b title=\"totals.payable\">Amount due</b>", "but the document states 1."},
+		"disagrees": {`id="disagreements"`, "<b title=\"totals.payable\">Amount due</b>", "but the document states 1.",
+			"<bdi>plain</bdi>: <bdi>plain</bdi>", `<bdi class="pre">plain 2 Jan 2026</bdi>`},
 		"doctype": {`id="unreadable"`, "document type declaration", "This document can’t be displayed",
 			"Download it and open it in another program"},
 		"withheld": {`id="unreadable"`, "This document is withheld", "Tell your administrator"},

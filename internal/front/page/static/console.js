@@ -123,7 +123,7 @@
     control.value = rate;
     control.dispatchEvent(new Event("input", { bubbles: true }));
   }
-  const isCategory = (control) => ["items.vat_category", "allowances.vat_category"].includes(control.name);
+  const isCategory = (control) => ["items.vat_category", "entries.vat_category"].includes(control.name);
   document.addEventListener("input", (event) => { if (isCategory(event.target) && event.detail === "chosen") setRate(event.target); });
   document.addEventListener("change", (event) => { if (isCategory(event.target)) setRate(event.target); });
 
