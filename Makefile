@@ -22,7 +22,7 @@ PACKAGES_AT_A_TIME = $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
 export GOFLAGS += -trimpath
 
 .DEFAULT_GOAL := check
-.PHONY: check test test-programs test-packages verify foreign-documents screenshots tools lint vulncheck fuzz soak planted crash replicas evidence canaries ratios soak-kills drill build dist dist-check bench bench-tables official-rules provider-mocks clean
+.PHONY: check test test-programs test-packages verify foreign-documents screenshots tools lint vulncheck fuzz soak planted crash replicas evidence canaries ratios soak-kills drill build dist dist-check bench bench-tables official-rules official-examples provider-mocks clean
 
 # Formatting, vet, lint, known vulnerabilities, go.mod and the fast tests, on SQLite only and with fewer random cases.
 check: lint vulncheck
@@ -189,6 +189,12 @@ bench-tables: build
 DOCUMENTS ?= 1000
 official-rules:
 	@scripts/official-rules "$(RULES)" $(DOCUMENTS)
+
+# What the product can say of the official examples of the document formats, and that it accepts them (docs/dev/commands.md says what
+# EXAMPLES contains): make official-examples EXAMPLES=directory
+official-examples:
+	@test -d "$(EXAMPLES)" || { echo "usage: make official-examples EXAMPLES=DIRECTORY"; exit 1; }
+	QUITTANCE_EXAMPLES="$(abspath $(EXAMPLES))" go test -count=1 -run TestOfficialExamples -v ./internal/document
 
 # The adapters against mock servers that another program makes from the providers' OpenAPI documents; needs npm:
 # make provider-mocks OPENAPI=file (docs/providers/e-invoice-be.md says which)

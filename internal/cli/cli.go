@@ -54,6 +54,7 @@ type cli struct {
 	Restore         restoreCmd         `cmd:"" help:"Restore a backup into an empty database."`
 	Restored        restoredCmd        `cmd:"" help:"Record that the database was restored from a backup."`
 	Recount         recountCmd         `cmd:"" help:"Compare the counters of the overview with the invoices, and correct them."`
+	Readiness       readinessCmd       `cmd:"" help:"Say which documents that another program has made are ready to be submitted."`
 	Migrate         migrateCmd         `cmd:"" help:"Bring the database schema up to date."`
 	Version         versionCmd         `cmd:"" help:"Print the version."`
 

@@ -32,7 +32,7 @@ var unaudited = map[string]string{
 	"connection list": "reads", "connection check": "reads", "connection kinds": "reads nothing",
 	"connection unrouted-events": "reads", "submission list": "reads", "delivery list": "reads", "audit list": "reads",
 	"evidence verify": "reads", "evidence key": "reads", "evidence anchor": "reads", "key list": "reads the key file",
-	"version": "reads nothing", "mail test": "has no database",
+	"version": "reads nothing", "mail test": "has no database", "readiness": "has no database",
 	"key generate": "there is no database yet",
 	"backup list":  "reads", "backup verify": "reads",
 	"recount":       "records itself if it corrects something",

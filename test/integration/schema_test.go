@@ -116,7 +116,7 @@ func administration() map[string][]string {
 func elsewhere() []string {
 	return []string{"sandbox run", "sandbox reset", "serve", "healthcheck", "provider-sandbox", "connection kinds",
 		"mail test", "key generate", "key list", "backup run", "backup list", "backup verify", "restore", "migrate",
-		"version"}
+		"readiness", "version"}
 }
 
 // TestOnlyServeAndMigrateChangeTheSchema walks over all commands of the command line on a database of an earlier
