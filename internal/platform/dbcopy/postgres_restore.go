@@ -121,11 +121,15 @@ func removeUnclaimed(ctx context.Context, conn *pgx.Conn) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), db.QueryTimeout)
 	defer cancel()
 	if conn.IsClosed() {
-		again, err := connectForRestore(ctx, conn.Config())
+		again, err := connect(ctx, conn.Config())
 		if err != nil {
 			return err
 		}
 		defer again.Close(ctx) //nolint:errcheck // the marker is removed or not
+		// The server releases the lock a moment after the connection has ended.
+		if _, err := again.Exec(ctx, `select pg_advisory_lock($1)`, int64(copyLock)); err != nil {
+			return err
+		}
 		conn = again
 	}
 	if claimed, err := isClaimed(ctx, conn); err != nil || claimed {
