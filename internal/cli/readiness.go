@@ -29,9 +29,10 @@ func (readinessCmd) Help() string {
   quittance readiness invoice.xml
   quittance readiness --json ./outbox
 
-Says of documents that another program has made which of them are ready to be submitted, and what keeps the others: by rule, and by
-the master record in which it is corrected. It keeps nothing, asks nobody and needs no database. A document that is ready keeps the rules
-that this program knows, which are most of the official ones; the provider applies them all. The exit status is 1 if a document is not ready.`
+Says of documents that another program has made which of them are ready to be submitted, and what keeps the
+others: by rule, and by the master record in which it is corrected. It keeps nothing, asks nobody and needs no
+database. A document that is ready keeps the rules that this program knows, which are most of the official
+ones; the provider applies them all. The exit status is 1 if a document is not ready.`
 }
 
 // judged is a document with what was found.

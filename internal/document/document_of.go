@@ -8,7 +8,6 @@ import (
 
 	"quittance/client/api"
 	"quittance/internal/document/invoice"
-	"quittance/internal/document/ubl"
 	"quittance/internal/platform/strictjson"
 )
 
@@ -25,15 +24,8 @@ var (
 // as one that was read from UBL. A credit note becomes one that credits the whole of its invoice, of which it tells
 // what is known. Its draft and its company profile have the form that the API asks for, but may lack what it requires.
 //
-// left are the paths of what the document does not say, in the order of the statement: what a draft has no place for,
-// what the API does not accept, and what is computed otherwise. Nothing is cut, and nothing else is lost.
-func DocumentOf(p Profile, said *api.ParsedDocument) (d Document, left []string) {
-	d, left, _ = documentOf(p, said)
-	return d, left
-}
-
-// documentOf is [DocumentOf]. refused says why the API does not accept what is left for that, by the paths of findings.
-func documentOf(p Profile, said *api.ParsedDocument) (d Document, left []string, refused api.Faults) {
+// refused says why the API does not accept what the document lacks for that, by the paths of findings. Nothing is cut.
+func DocumentOf(p Profile, said *api.ParsedDocument) (d Document, refused api.Faults) {
 	draft, refused := accepted(draftRules, draftOf(said))
 	seller, unfit := accepted(profileRules, sellerOf(said))
 	for path, faults := range unfit {
@@ -48,16 +40,7 @@ func documentOf(p Profile, said *api.ParsedDocument) (d Document, left []string,
 	if isCreditNote(said) {
 		d.Credit = creditOf(p, said, d.Draft)
 	}
-	return d, unsaid(said, readAgain(p, d)), refused
-}
-
-// readAgain returns what is read of the document.
-func readAgain(p Profile, d Document) *api.ParsedDocument {
-	statement := Statement(p, d)
-	if read, err := ubl.Read(ubl.Write(statement)); err == nil {
-		return &read.ParsedDocument
-	}
-	return statement // some documents of long texts are larger than the reader allows
+	return d, refused
 }
 
 // outOfScopeCredit is the type of a credit note of an invoice out of scope of tax (UNCL1001).

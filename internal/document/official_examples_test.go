@@ -66,7 +66,7 @@ func exampleReturns(t *testing.T, p document.Profile, file string) (differences 
 	if err != nil {
 		t.Fatalf("%s: %v", file, err)
 	}
-	d, left := document.DocumentOf(p, &said.ParsedDocument)
+	d, _ := document.DocumentOf(p, &said.ParsedDocument)
 	written := document.Draw(p, d)
 	again, err := ubl.Read(written)
 	if err != nil {
@@ -74,9 +74,6 @@ func exampleReturns(t *testing.T, p document.Profile, file string) (differences 
 	}
 	lost := document.Unsaid(&said.ParsedDocument, &again.ParsedDocument)
 	added := document.Unsaid(&again.ParsedDocument, &said.ParsedDocument)
-	if !slices.Equal(lost, left) {
-		t.Errorf("%s: %q is left instead of %q", file, left, lost)
-	}
 	for _, path := range lost {
 		sign := "-"
 		if slices.Contains(added, path) {

@@ -104,7 +104,7 @@ func Examine(document []byte) Readiness {
 	case said.LineCount > len(said.Lines):
 		out.Add(whole(ruleTooMany, fmt.Sprintf("The document has more than %d lines.", len(said.Lines))))
 	}
-	of, _, refused := documentOf(out.Profile, said)
+	of, refused := DocumentOf(out.Profile, said)
 	if isCreditNote(said) && of.Draft.InvoiceNumber == nil && len(refused["invoice_number"]) == 0 {
 		out.Add(whole(ruleNoInvoice, "The credit note does not name the invoice that it credits."))
 		of.Draft.InvoiceNumber, of.Draft.IssueDate = said.Number, said.IssueDate

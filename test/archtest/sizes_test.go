@@ -18,7 +18,7 @@ import (
 const (
 	maxFileLines = 500
 	maxPackage   = 5000
-	maxProduct   = 80400
+	maxProduct   = 80000
 )
 
 // product are the directories of the product; everything else is beside it.
