@@ -127,7 +127,8 @@ type shown struct {
 }
 
 // submissions checks that every submission exists under its reference and shows the acknowledged states or later ones.
-// One that is younger than the backup is submitted again: the service must find its document at the provider.
+// One that is younger than the backup is submitted again: the service must find its document at the provider. So is one
+// that was requested and never answered, as a customer would do: the provider may have its document.
 func (c *check) submissions(ctx context.Context, of *company) error {
 	for _, kind := range []Kind{kindSubmission, kindCreditSent} {
 		for _, fact := range c.of(of, kind) {
@@ -137,6 +138,24 @@ func (c *check) submissions(ctx context.Context, of *company) error {
 			}
 			if err := c.submission(ctx, of, fact); err != nil {
 				return err
+			}
+		}
+	}
+	return c.unanswered(ctx, of)
+}
+
+// unanswered repeats the submissions that were requested and not answered when the load ended.
+func (c *check) unanswered(ctx context.Context, of *company) error {
+	for requested, answered := range map[Kind]Kind{kindSubmitting: kindSubmission, kindCreditSending: kindCreditSent} {
+		answers := byID(c.of(of, answered))
+		for _, fact := range c.of(of, requested) {
+			if answers[fact.ID] != nil || c.missing[fact.ID] {
+				continue
+			}
+			if _, err := persist(ctx, of, func(service *client.Client) (shown, error) {
+				return resubmit(ctx, service, Fact{ID: fact.ID, Kind: answered})
+			}); err != nil {
+				c.report.lose("company %s: the submission of %s, which got no answer, cannot be repeated: %v", of.name, fact.ID, err)
 			}
 		}
 	}

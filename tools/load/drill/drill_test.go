@@ -12,6 +12,12 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"quittance/client"
 	"quittance/internal/exchange/webhook"
 	"quittance/internal/ledger/invoices"
 	"quittance/internal/ops/service"
@@ -19,10 +25,7 @@ import (
 	"quittance/sandbox/fakeprovider"
 	"quittance/test/kit"
 	"quittance/tools/load/drill"
-	"slices"
-	"strings"
-	"testing"
-	"time"
+	"quittance/tools/load/rig"
 )
 
 // startSandbox runs a sandbox, whose webhooks may reach this machine, until the test ends.
@@ -67,7 +70,10 @@ func startSandbox(t *testing.T) sandbox.Info {
 }
 
 // drilled is a deployment of one company after a load, which has had no disaster.
-type drilled struct{ options drill.CheckOptions }
+type drilled struct {
+	server  sandbox.Info
+	options drill.CheckOptions
+}
 
 // newDrilled runs the load until every kind of fact is in the journals.
 func newDrilled(t *testing.T) drilled {
@@ -76,7 +82,7 @@ func newDrilled(t *testing.T) drilled {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "company.key"), server.APIKey)
 	write(t, filepath.Join(dir, "servers"), server.BaseURL)
-	d := drilled{options: drill.CheckOptions{Keys: dir, Servers: drill.Servers(filepath.Join(dir, "servers")),
+	d := drilled{server: server, options: drill.CheckOptions{Keys: dir, Servers: drill.Servers(filepath.Join(dir, "servers")),
 		Journal: filepath.Join(dir, "journal"), Receipts: filepath.Join(dir, "receipts"), Provider: server.ProviderURL,
 		ProviderCredential: server.ProviderCredential, Patience: kit.Patience(), Now: time.Now}}
 	listening, ended := make(chan string, 1), make(chan error, 1)
@@ -137,7 +143,8 @@ func TestCheckFindsEveryLoss(t *testing.T) {
 		t.Fatalf("without a disaster: %v, %q", err, report.Lost)
 	}
 	for kind, n := range report.Acknowledged {
-		if found := report.Found[kind]; kind != "changing" && found != n {
+		intended := slices.Contains([]drill.Kind{"changing", "submitting", "credit_note_submitting"}, kind)
+		if found := report.Found[kind]; !intended && found != n {
 			t.Errorf("%d of %d facts of the kind %s were found", found, n, kind)
 		}
 	}
@@ -213,6 +220,23 @@ func TestCheckFindsEveryLoss(t *testing.T) {
 				return []fakeprovider.LedgerDocument{document, unknown}
 			})
 		wantLoss(t, changed, "which the service does not know")
+	})
+	t.Run("a submission that got no answer", func(t *testing.T) { // not parallel: it adds a document
+		service, err := client.New(client.Config{BaseURL: d.server.BaseURL, APIKey: d.server.APIKey})
+		kit.Must(t, err)
+		draft, err := service.CreateInvoice(t.Context(), rig.Draft("UNANSWERED", rig.Ordinary, 1, time.Now()))
+		kit.Must(t, err)
+		changed := d.options
+		changed.Journal = filepath.Join(t.TempDir(), "journal")
+		write(t, changed.Journal, string(read(d.options.Journal))+
+			fmt.Sprintf(`{"company":"company","kind":"submitting","id":%q}`+"\n", draft.ID))
+		if report, err := drill.Check(t.Context(), changed); err != nil || report.Losses != 0 {
+			t.Errorf("%v, %q", err, report.Lost)
+		}
+		draft, err = service.Invoice(t.Context(), draft.ID)
+		if err != nil || draft.Submission == nil {
+			t.Errorf("it is not repeated, as a customer would do: %v", err)
+		}
 	})
 	t.Run("a document that was accepted twice", func(t *testing.T) {
 		t.Parallel()

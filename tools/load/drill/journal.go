@@ -13,20 +13,24 @@ import (
 // Kind is what a fact is about.
 type Kind string
 
-// The kinds of facts. All but changing are acknowledged: the service answered with 2xx, or in the case of a receipt and
-// an event sent it.
+// The kinds of facts. All but changing and the two kinds of submitting are acknowledged: the service answered with 2xx, or
+// in the case of a receipt and an event sent it.
 const (
 	kindDraft Kind = "draft"
 	// a change of a draft that is about to be requested; without a change after it, nobody knows
-	kindChanging   Kind = "changing"
-	kindChange     Kind = "change"
-	kindSubmission Kind = "submission"
-	kindCredit     Kind = "credit_note"
-	kindCreditSent Kind = "credit_note_submission"
-	kindHook       Kind = "subscription"
-	kindEvent      Kind = "event"    // read from the feed
-	kindReceipt    Kind = "receipt"  // received as a webhook and answered with 200
-	kindPurchase   Kind = "purchase" // acknowledged by the provider, for all companies
+	kindChanging Kind = "changing"
+	kindChange   Kind = "change"
+	// a submission that is about to be requested; without one of the next kind after it, the provider may have the document
+	// or not
+	kindSubmitting    Kind = "submitting"
+	kindSubmission    Kind = "submission"
+	kindCredit        Kind = "credit_note"
+	kindCreditSending Kind = "credit_note_submitting"
+	kindCreditSent    Kind = "credit_note_submission"
+	kindHook          Kind = "subscription"
+	kindEvent         Kind = "event"    // read from the feed
+	kindReceipt       Kind = "receipt"  // received as a webhook and answered with 200
+	kindPurchase      Kind = "purchase" // acknowledged by the provider, for all companies
 )
 
 // Fact is an entry of a journal.

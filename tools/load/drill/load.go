@@ -153,6 +153,9 @@ func (l *load) invoices(ctx context.Context, worker int) error {
 		if n%6 == 0 {
 			continue // it stays a draft
 		}
+		if err := l.journal.add(Fact{Company: l.name, Kind: kindSubmitting, ID: invoice.ID}); err != nil {
+			return err
+		}
 		submitted, err := acknowledged(ctx, l, Fact{Kind: kindSubmission}, invoiceID,
 			func(c *client.Client) (api.Invoice, error) { return submit(ctx, c, invoice.ID) })
 		if err != nil {
@@ -229,6 +232,9 @@ func (l *load) credit(ctx context.Context, invoice api.Invoice, number string) e
 			return c.CreateCreditNote(ctx, request, client.IdempotencyKey(key))
 		})
 	if err != nil {
+		return err
+	}
+	if err := l.journal.add(Fact{Company: l.name, Kind: kindCreditSending, ID: note.ID}); err != nil {
 		return err
 	}
 	_, err = acknowledged(ctx, l, Fact{Kind: kindCreditSent}, creditID,
