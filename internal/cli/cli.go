@@ -105,8 +105,9 @@ func Main(release string) int {
 		return failed(err, usageStatus(err))
 	}
 	ignoreFileSizeSignal()
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	defer stop()
+	// The handler stays until the process ends: a second signal, which a terminal and timeout(1) may send, must not
+	// change the exit status of a program that is ending.
+	ctx, _ := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	actor, err := root.actor()
 	if err != nil {
 		return failed(err, statusFor(command, exitUsage))
