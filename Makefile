@@ -57,8 +57,9 @@ test:
 	cd tools/deploy && CGO_ENABLED=0 go test ./...
 
 # All packages of a half share one PostgreSQL cluster, which stops at the end. Programs that tests build have no cgo, so that Go compiles each
-# package only once for all of them; make check has go vet. They are tested one after another, beside the other half.
-PROGRAM_FLAGS := -vet=off -p 1 -parallel 4 -timeout 60m
+# package only once for all of them; make check has go vet. They are tested one after another, beside the other half. Nothing is taken from
+# the cache of test results: Go does not know that a test depends on a program that it builds.
+PROGRAM_FLAGS := -count=1 -vet=off -p 1 -parallel 4 -timeout 60m
 test-programs:
 	CGO_ENABLED=0 $(BIN)/pgcluster -- sh -c 'go test $(PROGRAM_FLAGS) $(PROGRAM_TESTS); failed=$$?; \
 		cd tools/load && go test $(PROGRAM_FLAGS) ./... && exit $$failed'
@@ -66,7 +67,7 @@ test-programs:
 # A program with the race detector would otherwise sleep for a second before it ends. The last packages of the list take longest, so they are first.
 test-packages:
 	programs=$$(go list $(PROGRAM_TESTS)) && all=$$(go list $(PACKAGES)) && packages=$$(echo "$$all" | grep -vxF "$$programs" | tac) && \
-		GORACE=atexit_sleep_ms=0 CGO_ENABLED=1 $(BIN)/pgcluster -- go test $(RACE) -vet=off -exec "env CGO_ENABLED=0" -p $(PACKAGES_AT_A_TIME) -parallel 4 -timeout 60m $$packages
+		GORACE=atexit_sleep_ms=0 CGO_ENABLED=1 $(BIN)/pgcluster -- go test -count=1 $(RACE) -vet=off -exec "env CGO_ENABLED=0" -p $(PACKAGES_AT_A_TIME) -parallel 4 -timeout 60m $$packages
 
 # The long tests: the same promises with thousands of seeds, with kills at every step, with random kills, with planted
 # bugs, and with fuzzing. This takes some hours; each part can be limited: make soak planted crash SEEDS=200.
