@@ -4,6 +4,7 @@ import (
 	"errors"
 	"maps"
 	"net/url"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,7 +29,7 @@ type entryList struct {
 	// Group is the section of the form that has the list of an invoice.
 	Group  string
 	Fields []FieldSpec
-	// Max is the largest number of entries (api.Draft, api.Item).
+	// Max is the largest number of entries.
 	Max int
 	// texts returns the texts of the entries of an invoice, or of its line with an index.
 	texts func(d *api.Draft, line int) []map[string]string
@@ -39,20 +40,20 @@ type entryList struct {
 //nolint:gochecknoglobals // constant tables
 var (
 	draftLists = []*entryList{
-		listOf("preceding_invoices", "references", 100,
+		listOf[api.Draft]("preceding_invoices", "references",
 			func(d *api.Draft, _ int) []api.PrecedingInvoice { return d.PrecedingInvoices }),
-		listOf("allowances", "charges", 100, func(d *api.Draft, _ int) []api.Allowance { return d.Allowances }),
-		listOf("charges", "charges", 100, func(d *api.Draft, _ int) []api.Allowance { return d.Charges }),
+		listOf[api.Draft]("allowances", "charges", func(d *api.Draft, _ int) []api.Allowance { return d.Allowances }),
+		listOf[api.Draft]("charges", "charges", func(d *api.Draft, _ int) []api.Allowance { return d.Charges }),
 	}
 	lineLists = []*entryList{
-		listOf("allowances", "", 20, func(d *api.Draft, n int) []api.LineAllowance { return d.Items[n].Allowances }),
-		listOf("charges", "", 20, func(d *api.Draft, n int) []api.LineAllowance { return d.Items[n].Charges }),
-		listOf("attributes", "", 20, func(d *api.Draft, n int) []api.Attribute { return d.Items[n].Attributes }),
+		listOf[api.Item]("allowances", "", func(d *api.Draft, n int) []api.LineAllowance { return d.Items[n].Allowances }),
+		listOf[api.Item]("charges", "", func(d *api.Draft, n int) []api.LineAllowance { return d.Items[n].Charges }),
+		listOf[api.Item]("attributes", "", func(d *api.Draft, n int) []api.Attribute { return d.Items[n].Attributes }),
 	}
 )
 
-// listOf returns a list with its entries.
-func listOf[T any](name, group string, most int, entries func(d *api.Draft, line int) []T) *entryList {
+// listOf returns a list of an Owner, which has its tags, with its entries.
+func listOf[Owner, T any](name, group string, entries func(d *api.Draft, line int) []T) *entryList {
 	fields := invoice.FieldsOf[T]()
 	specs := specsOf(fields, name+"[0].", []string{"amount", "percent", "base_amount"})
 	for n := range specs {
@@ -61,14 +62,26 @@ func listOf[T any](name, group string, most int, entries func(d *api.Draft, line
 			specs[n].codes = "charge-reasons" // the tags name those of allowances
 		}
 	}
-	return &entryList{Name: name, Kind: strings.TrimSuffix(name, "s"), Group: group, Fields: specs, Max: most,
-		texts: func(d *api.Draft, line int) (out []map[string]string) {
+	return &entryList{Name: name, Kind: strings.TrimSuffix(name, "s"), Group: group, Fields: specs,
+		Max: largest[Owner](name), texts: func(d *api.Draft, line int) (out []map[string]string) {
 			all := entries(d, line)
 			for n := range all {
 				out = append(out, invoice.Texts(fields, &all[n]))
 			}
 			return out
 		}}
+}
+
+// largest is the largest number of entries that the API takes in a list of an Owner.
+func largest[Owner any](name string) int {
+	for field := range reflect.TypeFor[Owner]().Fields() {
+		if field.Tag.Get("json") == name {
+			if most, err := strconv.Atoi(field.Tag.Get("maxItems")); err == nil {
+				return most
+			}
+		}
+	}
+	panic("drafts: no list " + name)
 }
 
 // listNamed returns the list with a JSON name, or nil.
